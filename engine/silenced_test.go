@@ -295,7 +295,7 @@ func TestWhySilenced(t *testing.T) {
 		w.isNext(t, y, why.NextFires, 20*m)
 		set.Replace(nil)
 		y = w.why(t, n, "A-01")
-		if heldBy(y) != "was_silenced" || !strings.HasPrefix(y.Reasons[0].Text, "silence s_1 held back") {
+		if heldBy(y) != "was_silenced" || !strings.HasPrefix(y.Reasons[0].Text, "silence s_1 withheld the notice") {
 			t.Errorf("held %v", y.Reasons)
 		}
 		w.isNext(t, y, why.NextFires, 10*m)
