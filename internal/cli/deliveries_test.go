@@ -218,7 +218,7 @@ func TestDeliveriesAreChangedByFilter(t *testing.T) {
 	}
 	// It breaks off: what has been done is told.
 	url, _ = server(t, reply{200, `{"changed":20000,"cursor":"5"}`}, reply{503, `{"status":503,"code":"ledger_unavailable","detail":"try again"}`})
-	if code, _, errOut := run(t, url, "", append(retry, "--yes")...); code != ExitUnreachable || !strings.Contains(errOut, "20000 deliveries before that") {
+	if code, _, errOut := run(t, url, "", append(retry, "--yes")...); code != ExitUnreachable || !strings.Contains(errOut, "20000 deliveries before the error") {
 		t.Errorf("%d %s", code, errOut)
 	}
 }
@@ -228,14 +228,14 @@ func TestDeliveriesUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"retry":                   "takes the numbers of deliveries, or --all with a filter",
 		"retry --all":             "--all needs at least one filter",
-		"retry --all 4":           "and not both",
+		"retry --all 4":           "or --all, not both",
 		"retry 4 --sink sms":      "a filter and --yes work with --all only",
 		"retry four":              `"four" is not the number of a delivery`,
 		"retry 4 --reason x":      "unknown flag: --reason",
 		"cancel --all --yes":      "--all needs at least one filter",
 		"cancel 4 -- -4":          `"-4" is not the number of a delivery`,
 		"list gateway":            "gateway",
-		"cancel --all --sink s 3": "and not both",
+		"cancel --all --sink s 3": "or --all, not both",
 	} {
 		if code, _, errOut := run(t, "http://127.0.0.1:1", "", append([]string{"deliveries"}, strings.Fields(args)...)...); code != ExitUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%s: %d %s", args, code, errOut)

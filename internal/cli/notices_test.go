@@ -129,9 +129,9 @@ func TestNoticesUsage(t *testing.T) {
 	for args, says := range map[string]string{
 		"send":                                   "--type, --warehouse",
 		"send --type A":                          "needs --warehouse",
-		"send --type A --warehouse 1":            "says nothing",
+		"send --type A --warehouse 1":            "the notice is empty",
 		"send x.json --type A":                   "not both",
-		"send x.json y.json":                     "nothing behind",
+		"send x.json y.json":                     "nothing else",
 		"send nowhere.json":                      "no such file",
 		"send --type A --warehouse 1 --data bin": "--data takes NAME=VALUE",
 		"send --type A --warehouse 1 --title a --label x=1 --label x=2":                       "has x twice",
@@ -147,7 +147,7 @@ func TestNoticesUsage(t *testing.T) {
 		"send --type A --warehouse 1 --title a" + strings.Repeat(" --deliver inbox", 33):      "deliver: it has 33 sinks, 32 are the most",
 		"read":                      "ID is missing",
 		"read-all n_1":              "n_1",
-		"ack n_1 n_2 --warehouse 1": "nothing behind",
+		"ack n_1 n_2 --warehouse 1": "nothing else",
 		"forward n_1":               "no command",
 	} {
 		code, _, errOut := run(t, "http://127.0.0.1:1", "", append([]string{"notices"}, strings.Fields(args)...)...)

@@ -76,7 +76,7 @@ func TestSilencesUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"add":                              "takes at least one MATCHER",
 		"add rule=x":                       "needs an end",
-		"add rule=x --duration 8h":         "--cron says when it opens",
+		"add rule=x --duration 8h":         "--cron says when the window opens",
 		"add rule=x --cron @daily":         "--duration is missing",
 		"add rule=x --for 2h --until noon": "--for or --until, not both",
 		"add rule=x --for 2h --from noon":  "--from takes a time such as",

@@ -249,8 +249,8 @@ wms     3              waits     2026-06-01 08:00:00Z
 old     1              orphaned  -
 wms fails: row 3: a NULL
 wms waits: a list would remove 2 of 3 subscriptions; tallyman subscriptions confirm wms takes it
-old is orphaned: the configuration of the node does not name the source; tallyman subscriptions release old lets people change
-                 its subscriptions
+old is orphaned: the configuration of the node does not name the source; tallyman subscriptions release old lets people
+                 change its subscriptions
 `},
 		{[]string{"origins"}, "No subscriptions come from a source.\n"},
 		{[]string{"list"}, "TYPE  WAREHOUSE  SUBSCRIBER  ORIGIN\nA     *          role:k      wms\nA     *          user:u      -\n"},
