@@ -683,17 +683,17 @@ func (e ListItemsParamsOrder) Valid() bool {
 
 // Deliver defines model for Deliver.
 type Deliver struct {
-	// At delayed: when, instead of delay; RFC 3339
+	// At for delayed: time of the first attempt, instead of delay; RFC 3339
 	//
 	// Examples: 2026-06-01T18:00:00+08:00
 	At *string `json:"at,omitempty"`
 
-	// Delay delayed: how long after now, in s, m, h, d
+	// Delay for delayed: time from now to the first attempt, in s, m, h, d
 	//
 	// Examples: 10m
 	Delay *string `json:"delay,omitempty"`
 
-	// Retry delayed: how often it is tried again
+	// Retry for delayed: number of attempts after the first
 	Retry *int64 `json:"retry,omitempty"`
 
 	// Sink name of a configured sink
@@ -701,28 +701,28 @@ type Deliver struct {
 	// Examples: inbox
 	Sink string `json:"sink"`
 
-	// Strategy immediate: one attempt; delayed: later, and only unless; important: until it succeeds or the notice expires; timed: until within has passed. Immediate by default
+	// Strategy immediate: one attempt. delayed: a later attempt, unless the condition in unless is met. important: attempts until one succeeds or the notice expires. timed: attempts until within has passed. Immediate by default
 	Strategy *DeliverStrategy `json:"strategy,omitempty"`
 
-	// Unless delayed: what makes it needless, by any recipient
+	// Unless for delayed: what makes the delivery needless, by any recipient
 	Unless *DeliverUnless `json:"unless,omitempty"`
 
-	// Until important: sent goes on after the notice has expired, until the channel takes it or an operator cancels
+	// Until for important: with sent, attempts go on after the notice has expired, until the channel takes it or an operator cancels
 	Until *DeliverUntil `json:"until,omitempty"`
 
-	// Within timed: for how long it is tried, in s, m, h, d
+	// Within for timed: how long the delivery is tried, in s, m, h, d
 	//
 	// Examples: 30m
 	Within *string `json:"within,omitempty"`
 }
 
-// DeliverStrategy immediate: one attempt; delayed: later, and only unless; important: until it succeeds or the notice expires; timed: until within has passed. Immediate by default
+// DeliverStrategy immediate: one attempt. delayed: a later attempt, unless the condition in unless is met. important: attempts until one succeeds or the notice expires. timed: attempts until within has passed. Immediate by default
 type DeliverStrategy string
 
-// DeliverUnless delayed: what makes it needless, by any recipient
+// DeliverUnless for delayed: what makes the delivery needless, by any recipient
 type DeliverUnless string
 
-// DeliverUntil important: sent goes on after the notice has expired, until the channel takes it or an operator cancels
+// DeliverUntil for important: with sent, attempts go on after the notice has expired, until the channel takes it or an operator cancels
 type DeliverUntil string
 
 // Depth defines model for Depth.
@@ -735,16 +735,16 @@ type Depth struct {
 	Stored    int64 `json:"stored"`
 	Suspended int64 `json:"suspended"`
 
-	// Warehouse empty: what belongs to no warehouse
+	// Warehouse empty for items that belong to no warehouse
 	Warehouse string `json:"warehouse"`
 }
 
 // Fault defines model for Fault.
 type Fault struct {
-	// Location where, e.g. body.fields.bin.type
+	// Location place of the fault, such as body.fields.bin.type
 	Location *string `json:"location,omitempty"`
 
-	// Message what
+	// Message what is wrong there
 	Message string `json:"message"`
 }
 
@@ -764,31 +764,31 @@ type Import struct {
 
 // Imported defines model for Imported.
 type Imported struct {
-	// Added that were new
+	// Added number of new subscriptions
 	Added int64 `json:"added"`
 
-	// Present that were there already
+	// Present number of subscriptions that existed already
 	Present int64 `json:"present"`
 }
 
 // Item defines model for Item.
 type Item struct {
-	// Assignee who alone gets it: as worker, or a subject
+	// Assignee the only worker or subject that may lease the item, written as in worker
 	Assignee *string `json:"assignee,omitempty"`
 
-	// Attempt of its last lease
+	// Attempt number of the item's last lease
 	Attempt   int64     `json:"attempt"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Due leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died
+	// Due leased: end of the lease. delayed, suspended, stored: when the item becomes ready. dead: when the item died
 	Due      *time.Time `json:"due,omitempty"`
 	Failures int64      `json:"failures"`
 	Id       string     `json:"id"`
 
-	// News leased: its finding was sent again, and it takes the new priority, order and payload when it waits again
+	// News true for a leased item whose finding was sent again. The item takes the new priority, order and payload when it waits again
 	News *bool `json:"news,omitempty"`
 
-	// Order inside the priority, as a number: the lowest is served first; absent: since when it is ready
+	// Order place among the items of the same priority as a number; the lowest is served first. Absent = the time since which the item has been ready decides
 	Order *string `json:"order,omitempty"`
 
 	// Payload any JSON value of at most 64 KB; in XML its JSON text
@@ -797,27 +797,27 @@ type Item struct {
 	Payload  interface{} `json:"payload"`
 	Priority int64       `json:"priority"`
 
-	// Rank in a list: its place in its state, from 1
+	// Rank in lists: place of the item within its state, from 1
 	Rank *int64 `json:"rank,omitempty"`
 
-	// ReadyAt when it last became ready; absent before the first time and where it has ended
+	// ReadyAt when the item last became ready; absent before the first time and after the item has ended
 	ReadyAt *time.Time `json:"readyAt,omitempty"`
 
-	// RemainingSeconds until due; absent where it is not waited for
+	// RemainingSeconds seconds until due; absent in states that do not wait for a time
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
 
-	// Score ready: its place in the order of service as a number, the lower is served first
+	// Score of a ready item: its place in the order of service as a number; the lowest is served first
 	Score    *int64    `json:"score,omitempty"`
 	State    ItemState `json:"state"`
 	Suspends int64     `json:"suspends"`
 
-	// Title of the notice that it was made of, in the language of the request; lists and single items alone have it
+	// Title title of the notice from which the item was made, in the language of the request. Only lists and single items have it
 	Title *string `json:"title,omitempty"`
 
-	// Warehouse that it belongs to; absent: none
+	// Warehouse warehouse of the item; absent = none
 	Warehouse *string `json:"warehouse,omitempty"`
 
-	// Worker who has the lease: <subject>/<worker>, a worker where there are no tokens
+	// Worker worker that holds the lease: <subject>/<worker>, or <worker> where there are no tokens
 	Worker *string `json:"worker,omitempty"`
 }
 
@@ -835,69 +835,69 @@ type ItemEventsOn string
 
 // ItemOp defines model for ItemOp.
 type ItemOp struct {
-	// Attempt of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it
+	// Attempt attempt of the lease that the operation belongs to. Needed for ack, nack, release and extend; optional for suspend, store and assign
 	Attempt *int64 `json:"attempt,omitempty"`
 
-	// Days store: for how many days, instead of delay
+	// Days for store: number of days, instead of delay
 	Days *int64 `json:"days,omitempty"`
 
-	// Delay nack: before it is ready again; store: for how long. In s, m, h, d
+	// Delay for nack: time until the item is ready again. For store: how long it is stored. In s, m, h, d
 	//
 	// Examples: 10m
 	Delay *string `json:"delay,omitempty"`
 
-	// Lease extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d
+	// Lease for extend: the lease ends this long from now, in s, m, h, d; the queue's lease by default
 	//
 	// Examples: 5m
 	Lease *string `json:"lease,omitempty"`
 
-	// Note why, for the trace; cut at 500 bytes
+	// Note reason, for the trace; cut at 500 bytes
 	Note *string `json:"note,omitempty"`
 
-	// Order set: as in a push; empty: the time when it became ready
+	// Order for set: new order, as in a push. Empty = the time when the item became ready
 	//
 	// Examples: 2026-05-01T14:00:00Z
 	Order *string `json:"order,omitempty"`
 
-	// Priority set: 5 is served first
+	// Priority for set: new priority; 5 is served first
 	Priority *int64 `json:"priority,omitempty"`
 
-	// Test the item is in the test twin
+	// Test true where the item is in the test twin
 	Test *bool `json:"test,omitempty"`
 
-	// Worker which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again
+	// Worker device of the token's subject that does the operation, for the trace. For assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it
 	Worker *string `json:"worker,omitempty"`
 }
 
 // Items defines model for Items.
 type Items struct {
-	// Cursor there are more: ask with it as after
+	// Cursor present where there are more: send it as after to get the next page
 	Cursor *string `json:"cursor,omitempty"`
 	Items  []Item  `json:"items"`
 }
 
 // Lease defines model for Lease.
 type Lease struct {
-	// Lease how long the items are the worker's, the queue's lease by default. In s, m, h, d
+	// Lease length of the lease in s, m, h, d; the queue's lease by default
 	//
 	// Examples: 60s
 	Lease *string `json:"lease,omitempty"`
 
-	// Max items at most. 1 by default
+	// Max maximum number of items. 1 by default
 	Max *int64 `json:"max,omitempty"`
 
-	// RequestId a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker
+	// RequestId id of the request. A worker that repeats its last request with the same id gets the same answer, and nothing is done twice. The id belongs to the worker and the token's subject
 	RequestId *string `json:"requestId,omitempty"`
 
-	// Test the test twin
+	// Test use the test twin
 	Test *bool `json:"test,omitempty"`
 
-	// Wait hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case
+	// Wait wait for an item for at most this time: a duration up to 60s. The server answers after 55s at the latest
 	//
 	// Examples: 25s
 	Wait *string `json:"wait,omitempty"`
 
-	// Worker which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has
+	// Worker name of the device that asks. Each device of the token's subject needs its own name; without tokens, each worker of the queue needs its own name
 	//
 	// Examples: packer-7
 	Worker string `json:"worker"`
@@ -905,18 +905,18 @@ type Lease struct {
 
 // Leased defines model for Leased.
 type Leased struct {
-	// Attempt operations name it
+	// Attempt number of this lease; operations on the item name it
 	Attempt   int64     `json:"attempt"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Failures how often it was put back as failed, or its lease ran out
+	// Failures number of leases that ended with a nack or expired
 	Failures int64  `json:"failures"`
 	Id       string `json:"id"`
 
-	// LeaseUntil then another worker gets it
+	// LeaseUntil end of the lease. After this time another worker may lease the item
 	LeaseUntil time.Time `json:"leaseUntil"`
 
-	// Order inside the priority; absent: none was given
+	// Order place among the items of the same priority; absent where none was given
 	Order *string `json:"order,omitempty"`
 
 	// Payload any JSON value of at most 64 KB; in XML its JSON text
@@ -925,10 +925,10 @@ type Leased struct {
 	Payload  interface{} `json:"payload"`
 	Priority int64       `json:"priority"`
 
-	// Suspends how often it was suspended
+	// Suspends number of times the item was suspended
 	Suspends int64 `json:"suspends"`
 
-	// Warehouse that it belongs to; absent: none
+	// Warehouse warehouse of the item; absent = none
 	Warehouse *string `json:"warehouse,omitempty"`
 }
 
@@ -940,10 +940,10 @@ type LeasedItems struct {
 
 // Level defines model for Level.
 type Level struct {
-	// Oldest when the first of them became ready, of the warehouse where that is longest ago
+	// Oldest since when the oldest of these items has been ready, over all warehouses
 	Oldest *time.Time `json:"oldest,omitempty"`
 
-	// OldestSeconds how long ago that was
+	// OldestSeconds age of the oldest of these items, in seconds
 	OldestSeconds *float64 `json:"oldestSeconds,omitempty"`
 	Priority      int64    `json:"priority"`
 	Ready         int64    `json:"ready"`
@@ -951,7 +951,7 @@ type Level struct {
 
 // ListedSubscription defines model for ListedSubscription.
 type ListedSubscription struct {
-	// Origin the source whose query returns it: nobody can remove it by hand; absent where it was made by hand
+	// Origin the source whose query lists the subscription; nobody can remove it by hand. Absent where the subscription was made by hand
 	//
 	// Examples: wms
 	Origin *string `json:"origin,omitempty"`
@@ -971,48 +971,48 @@ type ListedSubscription struct {
 	// Examples: *
 	Warehouse string `json:"warehouse"`
 
-	// Warning why no rule serves it, with a code; what business systems send is not known
+	// Warning why no rule serves the subscription, with a code. Business systems may still send notices of the type
 	Warning *string `json:"warning,omitempty"`
 }
 
 // Me defines model for Me.
 type Me struct {
-	// Clock what time it is: for pages that show how long ago something was
+	// Clock the current time, for pages that show how long ago something was
 	Clock Now `json:"clock"`
 
-	// Expires when the token ends by itself
+	// Expires when the token expires
 	Expires *time.Time `json:"expires,omitempty"`
 
 	// May ids of the operations that the roles allow, sorted
 	May []string `json:"may"`
 
-	// Mode auth.mode: none asks for no token
+	// Mode auth.mode; with none, no request needs a token
 	Mode MeMode `json:"mode"`
 
-	// Name of the user, as the address book has it
+	// Name the user's name in the address book
 	Name *string `json:"name,omitempty"`
 
-	// Roles that say what the caller may do
+	// Roles the roles that decide what the caller may do
 	Roles []string `json:"roles"`
 
-	// Subject anonymous with auth.mode none
+	// Subject the caller; anonymous with auth.mode none
 	//
 	// Examples: user:ann
 	Subject string `json:"subject"`
 
-	// Subscribers whose inboxes are the caller's own
+	// Subscribers the subscribers whose inboxes belong to the caller
 	Subscribers *[]string `json:"subscribers,omitempty"`
 
-	// Token the id of the API token; a JWT has none
+	// Token id of the API token; absent for a JWT
 	//
 	// Examples: t_5rmwxhkqj2ab
 	Token *string `json:"token,omitempty"`
 
-	// Warehouses where; * = everywhere
+	// Warehouses the warehouses that the caller may see and change; * = all
 	Warehouses []string `json:"warehouses"`
 }
 
-// MeMode auth.mode: none asks for no token
+// MeMode auth.mode; with none, no request needs a token
 type MeMode string
 
 // Move defines model for Move.
@@ -1021,22 +1021,22 @@ type Move struct {
 	At       time.Time `json:"at"`
 	Attempt  int64     `json:"attempt"`
 
-	// By the worker or operator; absent where the queue did it itself
+	// By worker or operator that made the move; absent where the queue made it
 	By       *string    `json:"by,omitempty"`
 	Due      *time.Time `json:"due,omitempty"`
 	Failures int64      `json:"failures"`
 
-	// From absent for the push
+	// From state before the move; absent for the push
 	From *string `json:"from,omitempty"`
 
-	// N counts the item's moves; 0 is its push
+	// N number of the move; 0 is the push
 	N    int64  `json:"n"`
 	Node string `json:"node"`
 
-	// Note why
+	// Note reason of the move
 	Note *string `json:"note,omitempty"`
 
-	// Revision what it has become; absent: it is as it was
+	// Revision new content of the item; absent where only the state changed
 	Revision *Revision `json:"revision,omitempty"`
 	Suspends int64     `json:"suspends"`
 	To       MoveTo    `json:"to"`
@@ -1047,19 +1047,19 @@ type MoveTo string
 
 // Moved defines model for Moved.
 type Moved struct {
-	// Dead items that died of such an attempt
+	// Dead items that became dead after such an attempt
 	Dead int64 `json:"dead"`
 
 	// Done items that were acked or finished
 	Done int64 `json:"done"`
 
-	// Failed attempts that were nacked, or whose leases ran out
+	// Failed attempts that ended with a nack or with an expired lease
 	Failed int64 `json:"failed"`
 
-	// Pushed items that were taken in
+	// Pushed items that the queue accepted
 	Pushed int64 `json:"pushed"`
 
-	// Seconds that were counted: the last five minutes, and up to ten seconds more
+	// Seconds length of the counted time: the last five minutes and up to ten seconds more
 	Seconds float64 `json:"seconds"`
 }
 
@@ -1131,86 +1131,86 @@ type NoticeChangeKind string
 
 // Notices defines model for Notices.
 type Notices struct {
-	// Changes notices whose state another window of the user changed
+	// Changes notices whose state another window of the user has changed
 	Changes []NoticeChange `json:"changes"`
 
-	// Cursor poll with it as after to get what follows
+	// Cursor send it as after in the next poll, to get what follows this page
 	Cursor string `json:"cursor"`
 
-	// Missed where it is known: how many notices were delivered after the cursor and will not come any more
+	// Missed number of notices that were delivered after the cursor and will not be sent any more; absent where it is not known
 	Missed *int64 `json:"missed,omitempty"`
 
-	// More the page is full and more is there already
+	// More true where the page is full and the next page has notices already
 	More bool `json:"more"`
 
-	// Notices in the order of delivery
+	// Notices the notices in the order of delivery
 	Notices []Notice `json:"notices"`
 
-	// Reset the cursor does not hold any more: forget what you have, this is a fresh window
+	// Reset true where the cursor is no longer valid. Drop the notices that you hold; this page replaces them
 	Reset bool `json:"reset"`
 
-	// ResetReason why the cursor does not hold any more
+	// ResetReason why the cursor is no longer valid
 	ResetReason *NoticesResetReason `json:"resetReason,omitempty"`
 
-	// Unread unread notices of these subscribers, exact to 999
+	// Unread number of unread notices of these subscribers, exact up to 999
 	Unread int64 `json:"unread"`
 
-	// UnreadMore there are more than 999
+	// UnreadMore true where there are more than 999
 	UnreadMore bool `json:"unreadMore"`
 }
 
-// NoticesResetReason why the cursor does not hold any more
+// NoticesResetReason why the cursor is no longer valid
 type NoticesResetReason string
 
 // Now defines model for Now.
 type Now struct {
-	// At by the clock of rules, findings, notices and deliveries
+	// At time by the clock of rules, findings, notices and deliveries
 	At time.Time `json:"at"`
 
-	// Machine by the machine's, which queues, breakers and tokens go by
+	// Machine time by the machine's clock, which queues, breakers and tokens use
 	Machine time.Time `json:"machine"`
 
-	// Rate how many times as fast as the machine's the former runs: 1, but for the demo
+	// Rate speed of the first clock relative to the machine's clock: 1, except in the demo
 	Rate float64 `json:"rate"`
 }
 
 // Op defines model for Op.
 type Op struct {
-	// Attempt of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it
+	// Attempt attempt of the lease that the operation belongs to. Needed for ack, nack, release and extend; optional for suspend, store and assign
 	Attempt *int64 `json:"attempt,omitempty"`
 
-	// Days store: for how many days, instead of delay
+	// Days for store: number of days, instead of delay
 	Days *int64 `json:"days,omitempty"`
 
-	// Delay nack: before it is ready again; store: for how long. In s, m, h, d
+	// Delay for nack: time until the item is ready again. For store: how long it is stored. In s, m, h, d
 	//
 	// Examples: 10m
 	Delay *string `json:"delay,omitempty"`
 
-	// Force remove: even while it is leased
+	// Force for remove: remove the item even while it is leased
 	Force *bool `json:"force,omitempty"`
 
-	// Id the item
+	// Id id of the item
 	Id string `json:"id"`
 
-	// Lease extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d
+	// Lease for extend: the lease ends this long from now, in s, m, h, d; the queue's lease by default
 	//
 	// Examples: 5m
 	Lease *string `json:"lease,omitempty"`
 
-	// Note why, for the trace; cut at 500 bytes
+	// Note reason, for the trace; cut at 500 bytes
 	Note *string `json:"note,omitempty"`
 	Op   OpOp    `json:"op"`
 
-	// Order set: as in a push; empty: the time when it became ready
+	// Order for set: new order, as in a push. Empty = the time when the item became ready
 	//
 	// Examples: 2026-05-01T14:00:00Z
 	Order *string `json:"order,omitempty"`
 
-	// Priority set: 5 is served first
+	// Priority for set: new priority; 5 is served first
 	Priority *int64 `json:"priority,omitempty"`
 
-	// Worker assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again
+	// Worker for assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it
 	Worker *string `json:"worker,omitempty"`
 }
 
@@ -1219,29 +1219,29 @@ type OpOp string
 
 // PreviewType defines model for PreviewType.
 type PreviewType struct {
-	// Data the typed fields of the type
+	// Data values for the typed fields of the type
 	//
 	// Examples: {"bin":"A-01","qty":"-3"}
 	Data *map[string]interface{} `json:"data,omitempty"`
 
-	// Type a draft that stands for the type; the type of the catalogue by default
+	// Type draft that replaces the type; without it, the type in the catalogue is used
 	Type *Type `json:"type,omitempty"`
 }
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code what is wrong, for a program; never renamed
+	// Code what is wrong, for programs. A code is never renamed
 	//
 	// Examples: bad_cursor
 	Code string `json:"code"`
 
-	// Detail what is wrong with this request, for a person
+	// Detail what is wrong with this request, for people
 	Detail string `json:"detail"`
 
-	// Errors the single faults, where there are several
+	// Errors the faults one by one, where the request has several
 	Errors *[]Fault `json:"errors,omitempty"`
 
-	// RequestId names the request in the server's log
+	// RequestId id under which the server's log has this request
 	RequestId *string `json:"requestId,omitempty"`
 
 	// Status the HTTP status
@@ -1258,21 +1258,21 @@ type Push struct {
 
 // PushItem defines model for PushItem.
 type PushItem struct {
-	// Again an item of the id that has ended begins a new life, and its trace goes on. Under an Idempotency-Key a repeated request begins no other
+	// Again if the queue has an ended item with this id, the item starts again and its trace goes on. Under an Idempotency-Key a repeated request does not start it again
 	Again *bool `json:"again,omitempty"`
 
-	// DedupeKey refused while another item of the warehouse holds the same key
+	// DedupeKey the push is refused while another item of the warehouse holds the same key
 	DedupeKey *string `json:"dedupeKey,omitempty"`
 
-	// Delay before it is ready: a duration in s, m, h, d
+	// Delay time until the item is ready: a duration in s, m, h, d
 	//
 	// Examples: 10m
 	Delay *string `json:"delay,omitempty"`
 
-	// Id who pushes again what has an id pushes it once; given by the queue by default
+	// Id id of the item. A push that is repeated with the same id adds no second item. The queue chooses an id by default
 	Id *string `json:"id,omitempty"`
 
-	// Order decides inside the priority, the lowest first: a number with at most three digits behind the point, or a time, which counts as its milliseconds since 1970. By default the time when the item becomes ready
+	// Order place among the items of the same priority, the lowest first: a number with at most three decimal places, or a time, which counts as milliseconds since 1970. The default is the time when the item becomes ready
 	//
 	// Examples: 2026-05-01T14:00:00Z
 	Order *string `json:"order,omitempty"`
@@ -1285,10 +1285,10 @@ type PushItem struct {
 	// Priority 5 is served first. 3 by default
 	Priority *int64 `json:"priority,omitempty"`
 
-	// Test it goes into the test twin; all items of a push say the same
+	// Test push into the test twin. All items of one push must have the same value
 	Test *bool `json:"test,omitempty"`
 
-	// Warehouse that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item
+	// Warehouse warehouse of the item: tokens for other warehouses do not see it. The default for a token of one warehouse is that warehouse. Only tokens for all warehouses see an item without a warehouse
 	//
 	// Examples: 119240
 	Warehouse *string `json:"warehouse,omitempty"`
@@ -1296,7 +1296,7 @@ type PushItem struct {
 
 // Pushed defines model for Pushed.
 type Pushed struct {
-	// Items in the order of the request
+	// Items results in the order of the request
 	Items []PushedItem `json:"items"`
 }
 
@@ -1304,51 +1304,51 @@ type Pushed struct {
 type PushedItem struct {
 	Id string `json:"id"`
 
-	// Of duplicate: the item that holds the key
+	// Of for duplicate: id of the item that holds the key
 	Of *string `json:"of,omitempty"`
 
-	// Outcome exists: the queue has the item, or had it and was not asked for it again; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed
+	// Outcome pushed: the item is in the queue. exists: the queue has or had an item with this id, and again was not set. duplicate: another item of the warehouse holds the dedupe key. id_taken: an item of another warehouse has the id, and nothing was pushed
 	Outcome PushedItemOutcome `json:"outcome"`
 }
 
-// PushedItemOutcome exists: the queue has the item, or had it and was not asked for it again; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed
+// PushedItemOutcome pushed: the item is in the queue. exists: the queue has or had an item with this id, and again was not set. duplicate: another item of the warehouse holds the dedupe key. id_taken: an item of another warehouse has the id, and nothing was pushed
 type PushedItemOutcome string
 
 // Queue defines model for Queue.
 type Queue struct {
-	// Assigned ready for one worker alone
+	// Assigned number of ready items that only one worker may lease
 	Assigned int64 `json:"assigned"`
 	Dead     int64 `json:"dead"`
 
-	// DeadSince when the first of the dead died
+	// DeadSince when the first of the dead items died
 	DeadSince *time.Time `json:"deadSince,omitempty"`
 	Delayed   int64      `json:"delayed"`
 	Leased    int64      `json:"leased"`
 
-	// Levels what is ready, by priority, in the order of service
+	// Levels the ready items by priority, in the order of service
 	Levels []Level `json:"levels"`
 	Name   string  `json:"name"`
 
-	// Paused nothing is leased until it is resumed
+	// Paused while true, no item is leased until an operator resumes the queue
 	Paused   bool       `json:"paused"`
 	PausedAt *time.Time `json:"pausedAt,omitempty"`
 	PausedBy *string    `json:"pausedBy,omitempty"`
 
-	// Ready that any worker may take
+	// Ready number of ready items that any worker may lease
 	Ready int64 `json:"ready"`
 
-	// Recent what has moved of late, on all nodes together; begins anew when Redis has lost its data
+	// Recent recent throughput of all nodes together. The counts begin again after Redis has lost its data
 	Recent Moved `json:"recent"`
 
-	// Settings that are in force
+	// Settings the settings in force
 	Settings  Settings `json:"settings"`
 	Stored    int64    `json:"stored"`
 	Suspended int64    `json:"suspended"`
 
-	// Test this is the test twin
+	// Test true for the test twin
 	Test *bool `json:"test,omitempty"`
 
-	// Warehouses of which the figures above are the sums, by name
+	// Warehouses the same counts for each warehouse, by name; the counts above are their sums
 	Warehouses []Depth `json:"warehouses"`
 }
 
@@ -1356,16 +1356,16 @@ type Queue struct {
 type QueueSettings struct {
 	At *time.Time `json:"at,omitempty"`
 
-	// By who has set or reset some of them last
+	// By the user or service that last set or reset one of the settings
 	By *string `json:"by,omitempty"`
 
-	// Configured those of the configuration of the node that answers
+	// Configured the settings in the configuration of the node that answers
 	Configured Settings `json:"configured"`
 
-	// InForce those that count, for the test twin too
+	// InForce the settings in force, also for the test twin
 	InForce Settings `json:"inForce"`
 
-	// Live which of those in force an operator has set
+	// Live names of the settings in force that an operator has set
 	Live  []QueueSettingsLive `json:"live"`
 	Queue string              `json:"queue"`
 }
@@ -1383,22 +1383,22 @@ type Queues struct {
 type Rank struct {
 	Id string `json:"id"`
 
-	// Rank 1 is served next
+	// Rank place of the item; 1 is served next
 	Rank int64 `json:"rank"`
 
-	// Score the lower is served first
+	// Score place as a number; the lowest is served first
 	Score int64 `json:"score"`
 }
 
 // ReadAll defines model for ReadAll.
 type ReadAll struct {
-	// Subscribers the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token
+	// Subscribers the user, once, and the roles of the user: all of their inboxes become read. By default the subscribers of the token
 	Subscribers *[]string `json:"subscribers,omitempty"`
 
-	// UpTo a cursor of a page of this warehouse: everything that had been delivered by that page is read
+	// UpTo cursor of a page of this warehouse. Every notice that was delivered up to that page becomes read
 	UpTo string `json:"upTo"`
 
-	// Warehouse whose inboxes; may be left out by a token that has one
+	// Warehouse warehouse of the inboxes. A token with one warehouse can leave it out
 	//
 	// Examples: 119240
 	Warehouse *string `json:"warehouse,omitempty"`
@@ -1406,41 +1406,41 @@ type ReadAll struct {
 
 // Result defines model for Result.
 type Result struct {
-	// Due ok: when the lease ends, or when it becomes ready
+	// Due for ok: when the lease ends, or when the item becomes ready
 	Due *time.Time `json:"due,omitempty"`
 	Id  string     `json:"id"`
 	Op  string     `json:"op"`
 
-	// Outcome all but ok have changed nothing
+	// Outcome every outcome other than ok means that nothing was changed
 	Outcome ResultOutcome `json:"outcome"`
 
-	// State ok: how the item stands now
+	// State for ok: the new state of the item
 	State *ResultState `json:"state,omitempty"`
 }
 
-// ResultOutcome all but ok have changed nothing
+// ResultOutcome every outcome other than ok means that nothing was changed
 type ResultOutcome string
 
-// ResultState ok: how the item stands now
+// ResultState for ok: the new state of the item
 type ResultState string
 
 // Revision defines model for Revision.
 type Revision struct {
-	// Later it was leased, and takes all that when it waits again
+	// Later true where the item was leased. It takes the new content when it waits again
 	Later *bool   `json:"later,omitempty"`
 	Order *string `json:"order,omitempty"`
 
-	// Payload it has another payload, too
+	// Payload true where the payload changed, too
 	Payload  *bool `json:"payload,omitempty"`
 	Priority int64 `json:"priority"`
 }
 
 // RuleCount defines model for RuleCount.
 type RuleCount struct {
-	// Failing whose last run failed, that cannot run, or that are late
+	// Failing rules whose last run failed, that cannot run, or that are late
 	Failing int64 `json:"failing"`
 
-	// Ok whose last run went well, or that have not run yet
+	// Ok rules whose last run succeeded, or that have not run yet
 	Ok int64 `json:"ok"`
 }
 
@@ -1451,43 +1451,43 @@ type Send struct {
 
 // SendNotice defines model for SendNotice.
 type SendNotice struct {
-	// Body the body of the type where it is left out, or a list of the data
+	// Body body of the notice; by default the body of the type, or else a list of the data
 	Body *string `json:"body,omitempty"`
 
-	// Data the typed fields of the type
+	// Data values for the typed fields of the type
 	//
 	// Examples: {"bin":"A-01","qty":"-3"}
 	Data *map[string]interface{} `json:"data,omitempty"`
 
-	// Deliver where it goes; by default as the type says, or to the inbox
+	// Deliver sinks of the notice; by default those of the type, or else the inbox
 	Deliver *[]Deliver `json:"deliver,omitempty"`
 
-	// Expires how long it lives, in s, m, h, d; the retention of the type by default
+	// Expires lifetime of the notice in s, m, h, d; the retention of the type by default
 	//
 	// Examples: 24h
 	Expires *string `json:"expires,omitempty"`
 
-	// Labels texts by name, beside those of the type
+	// Labels texts by name, in addition to the labels of the type
 	Labels *map[string]string `json:"labels,omitempty"`
 
-	// Modal as the type says by default, or silent
+	// Modal by default the modal of the type, or else silent
 	Modal *SendNoticeModal `json:"modal,omitempty"`
 
-	// Order in which order queues serve what is made of it, inside the priority, the lowest first: a number with at most three digits behind the point, or a time
+	// Order place of the notice's queue items among the items of the same priority, the lowest first: a number with at most three decimal places, or a time
 	//
 	// Examples: 7.5
 	Order *string `json:"order,omitempty"`
 
-	// Priority 5 is the highest; that of the type by default, or 3
+	// Priority 5 is the highest; by default the priority of the type, or else 3
 	Priority *int64 `json:"priority,omitempty"`
 
-	// Recipients user:<id> or role:<id>; those who subscribe to the type in the warehouse by default
+	// Recipients user:<id> or role:<id>; by default all subscribers of the type in the warehouse
 	Recipients *[]string `json:"recipients,omitempty"`
 
 	// Texts title and body by language
 	Texts *map[string]SendText `json:"texts,omitempty"`
 
-	// Title the title of the type where it is left out, or the name of the type
+	// Title title of the notice; by default the title of the type, or else the name of the type
 	Title *string `json:"title,omitempty"`
 
 	// Type code of a type in the catalogue, or its id as a number or a text
@@ -1495,18 +1495,18 @@ type SendNotice struct {
 	// Examples: REP_NOTICE
 	Type *string `json:"type,omitempty"`
 
-	// TypeId instead of type: its id
+	// TypeId id of the type, instead of type
 	//
 	// Examples: 124719
 	TypeId *int64 `json:"typeId,omitempty"`
 
-	// Warehouse whose inboxes get it; a number is taken, too
+	// Warehouse warehouse whose inboxes get the notice. A number is accepted as well
 	//
 	// Examples: 119240
 	Warehouse string `json:"warehouse"`
 }
 
-// SendNoticeModal as the type says by default, or silent
+// SendNoticeModal by default the modal of the type, or else silent
 type SendNoticeModal string
 
 // SendText defines model for SendText.
@@ -1517,17 +1517,17 @@ type SendText struct {
 
 // Sent defines model for Sent.
 type Sent struct {
-	// Notices in the order of the request
+	// Notices results in the order of the request
 	Notices []SentNotice `json:"notices"`
 }
 
 // SentNotice defines model for SentNotice.
 type SentNotice struct {
-	// Deliveries that were made of it
+	// Deliveries number of deliveries that were made of the notice
 	Deliveries int64  `json:"deliveries"`
 	Id         string `json:"id"`
 
-	// Unsubscribed sinks that it did not go to, because nobody there is to have it
+	// Unsubscribed sinks that the notice did not go to, because it has no recipient there
 	Unsubscribed *int64 `json:"unsubscribed,omitempty"`
 }
 
@@ -1536,43 +1536,43 @@ type Settings struct {
 	// Dedupe how long an item holds its dedupe key: until_done, day, or a duration
 	Dedupe string `json:"dedupe"`
 
-	// Events of which events of the queue's items, not of its twin's, a push channel is told
+	// Events the events of the queue's items that a push channel gets. Items of the test twin cause no events
 	Events *ItemEvents `json:"events,omitempty"`
 	Lease  string      `json:"lease"`
 
-	// MaxAttempts failures after which an item is dead; 0 = it is never dead
+	// MaxAttempts number of failures after which an item is dead; 0 = an item never becomes dead
 	MaxAttempts int64 `json:"maxAttempts"`
 
-	// SuspendSteps how long the first and the further suspends of an item last
+	// SuspendSteps length of an item's first suspension, then of each further one
 	SuspendSteps []string `json:"suspendSteps"`
 	Timezone     string   `json:"timezone"`
 }
 
 // Step defines model for Step.
 type Step struct {
-	// Lease how long the items are the worker's, the queue's lease by default. In s, m, h, d
+	// Lease length of the lease in s, m, h, d; the queue's lease by default
 	//
 	// Examples: 60s
 	Lease *string `json:"lease,omitempty"`
 
-	// Max items at most. 0 by default
+	// Max maximum number of items. 0 by default
 	Max *int64 `json:"max,omitempty"`
 
-	// Ops done in order, before items are leased
+	// Ops operations; the queue does them in this order, and then leases items
 	Ops *[]Op `json:"ops,omitempty"`
 
-	// RequestId a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker
+	// RequestId id of the request. A worker that repeats its last request with the same id gets the same answer, and nothing is done twice. The id belongs to the worker and the token's subject
 	RequestId *string `json:"requestId,omitempty"`
 
-	// Test the test twin
+	// Test use the test twin
 	Test *bool `json:"test,omitempty"`
 
-	// Wait hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case
+	// Wait wait for an item for at most this time: a duration up to 60s. The server answers after 55s at the latest
 	//
 	// Examples: 25s
 	Wait *string `json:"wait,omitempty"`
 
-	// Worker which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has. Needed where items are asked for
+	// Worker name of the device that asks. Each device of the token's subject needs its own name; without tokens, each worker of the queue needs its own name. Needed where the step asks for items
 	//
 	// Examples: packer-7
 	Worker *string `json:"worker,omitempty"`
@@ -1583,7 +1583,7 @@ type Stepped struct {
 	// Items in the order of service
 	Items []Leased `json:"items"`
 
-	// Results of the operations, in their order
+	// Results results of the operations, in their order
 	Results []Result `json:"results"`
 }
 
@@ -1594,12 +1594,12 @@ type Subscription struct {
 	// Examples: role:keeper
 	Subscriber string `json:"subscriber"`
 
-	// Type code of a type in the catalogue; its id is taken, too, as a number or a text
+	// Type code of a type in the catalogue. The id of the type is accepted as well, as a number or a text
 	//
 	// Examples: REP_NOTICE
 	Type string `json:"type"`
 
-	// Warehouse a warehouse, or * for all; a number is taken, too
+	// Warehouse a warehouse, or * for all. A number is accepted as well
 	//
 	// Examples: *
 	Warehouse string `json:"warehouse"`
@@ -1607,7 +1607,7 @@ type Subscription struct {
 
 // Subscriptions defines model for Subscriptions.
 type Subscriptions struct {
-	// Cursor there are more: ask with it as after
+	// Cursor present where there are more: send it as after to get the next page
 	Cursor *string `json:"cursor,omitempty"`
 
 	// Subscriptions in the order of type, warehouse, subscriber
@@ -1616,41 +1616,41 @@ type Subscriptions struct {
 
 // Summary defines model for Summary.
 type Summary struct {
-	// Latest the last five, newest first
+	// Latest the last five notices, the newest first
 	Latest []Notice `json:"latest"`
 
-	// Popups modal notices that the user has not acked, oldest first, 50 at most
+	// Popups modal notices that the user has not acked, the oldest first, 50 at most
 	Popups []Notice `json:"popups"`
 
-	// PopupsMore there are more than 50
+	// PopupsMore true where there are more than 50
 	PopupsMore bool      `json:"popupsMore"`
 	Rules      RuleCount `json:"rules"`
 
-	// Unread unread notices, exact to 999
+	// Unread number of unread notices, exact up to 999
 	Unread int64 `json:"unread"`
 
-	// UnreadMore there are more than 999
+	// UnreadMore true where there are more than 999
 	UnreadMore bool `json:"unreadMore"`
 }
 
 // TracedItem defines model for TracedItem.
 type TracedItem struct {
-	// Assignee who alone gets it: as worker, or a subject
+	// Assignee the only worker or subject that may lease the item, written as in worker
 	Assignee *string `json:"assignee,omitempty"`
 
-	// Attempt of its last lease
+	// Attempt number of the item's last lease
 	Attempt   int64     `json:"attempt"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Due leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died
+	// Due leased: end of the lease. delayed, suspended, stored: when the item becomes ready. dead: when the item died
 	Due      *time.Time `json:"due,omitempty"`
 	Failures int64      `json:"failures"`
 	Id       string     `json:"id"`
 
-	// News leased: its finding was sent again, and it takes the new priority, order and payload when it waits again
+	// News true for a leased item whose finding was sent again. The item takes the new priority, order and payload when it waits again
 	News *bool `json:"news,omitempty"`
 
-	// Order inside the priority, as a number: the lowest is served first; absent: since when it is ready
+	// Order place among the items of the same priority as a number; the lowest is served first. Absent = the time since which the item has been ready decides
 	Order *string `json:"order,omitempty"`
 
 	// Payload any JSON value of at most 64 KB; in XML its JSON text
@@ -1659,30 +1659,30 @@ type TracedItem struct {
 	Payload  interface{} `json:"payload"`
 	Priority int64       `json:"priority"`
 
-	// Rank in a list: its place in its state, from 1
+	// Rank in lists: place of the item within its state, from 1
 	Rank *int64 `json:"rank,omitempty"`
 
-	// ReadyAt when it last became ready; absent before the first time and where it has ended
+	// ReadyAt when the item last became ready; absent before the first time and after the item has ended
 	ReadyAt *time.Time `json:"readyAt,omitempty"`
 
-	// RemainingSeconds until due; absent where it is not waited for
+	// RemainingSeconds seconds until due; absent in states that do not wait for a time
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
 
-	// Score ready: its place in the order of service as a number, the lower is served first
+	// Score of a ready item: its place in the order of service as a number; the lowest is served first
 	Score    *int64          `json:"score,omitempty"`
 	State    TracedItemState `json:"state"`
 	Suspends int64           `json:"suspends"`
 
-	// Title of the notice that it was made of, in the language of the request; lists and single items alone have it
+	// Title title of the notice from which the item was made, in the language of the request. Only lists and single items have it
 	Title *string `json:"title,omitempty"`
 
-	// Trace its push, then every change, of all its lives; empty where the queue has no ledger
+	// Trace the item's push and every change after it, also from before the item started again. Empty where the queue has no ledger
 	Trace []Move `json:"trace"`
 
-	// Warehouse that it belongs to; absent: none
+	// Warehouse warehouse of the item; absent = none
 	Warehouse *string `json:"warehouse,omitempty"`
 
-	// Worker who has the lease: <subject>/<worker>, a worker where there are no tokens
+	// Worker worker that holds the lease: <subject>/<worker>, or <worker> where there are no tokens
 	Worker *string `json:"worker,omitempty"`
 }
 
@@ -1698,39 +1698,39 @@ type Translation struct {
 
 // Type defines model for Type.
 type Type struct {
-	// Body as title
+	// Body templates over the fields, by language, as in title
 	Body     *map[string]string `json:"body,omitempty"`
 	Category *string            `json:"category,omitempty"`
 
-	// Code unique; rules and subscriptions name it
+	// Code unique code by which rules and subscriptions name the type
 	//
 	// Examples: REP_NOTICE
 	Code string `json:"code"`
 
-	// Deliver where its notices go; those of a sender by default to the inbox
+	// Deliver the sinks of the type's notices. Sent notices go to the inbox by default
 	Deliver *[]TypeDeliver `json:"deliver,omitempty"`
 
-	// Expires another word for retention, as rules and senders call it; answers have retention
+	// Expires another name for retention, as in rules and sent notices. Answers only have retention
 	//
 	// Examples: 72h
 	Expires *string `json:"expires,omitempty"`
 
-	// Fields the typed data of its notices
+	// Fields the typed data of the type's notices
 	Fields *map[string]Field `json:"fields,omitempty"`
 
-	// Id unique; the number that the WMS knows the type by
+	// Id unique number by which the WMS knows the type
 	//
 	// Examples: 124719
 	Id int64 `json:"id"`
 
-	// Labels texts by name; those of the rule or the sender win
+	// Labels texts by name. A label of the rule or the sender replaces the type's label of the same name
 	Labels *map[string]string `json:"labels,omitempty"`
 
 	// Modal silent by default
 	Modal *TypeModal `json:"modal,omitempty"`
 	Name  string     `json:"name"`
 
-	// Names the name by language
+	// Names names by language
 	//
 	// Examples: {"zh":"补货通知"}
 	Names *map[string]string `json:"names,omitempty"`
@@ -1738,12 +1738,12 @@ type Type struct {
 	// Priority 5 is the highest; 3 by default
 	Priority *int64 `json:"priority,omitempty"`
 
-	// Retention how long its notices live unless their rule or sender says otherwise, in s, m, h, d; 72h by default
+	// Retention how long notices of the type live, unless their rule or sender says otherwise; in s, m, h, d; 72h by default
 	//
 	// Examples: 72h
 	Retention *string `json:"retention,omitempty"`
 
-	// Title templates over the fields, by language; the empty language is for readers of all others
+	// Title templates over the fields, by language. The empty language is for readers of all other languages
 	//
 	// Examples: {"en":"Refill {{ .bin }}","zh":"补货 {{ .bin }}"}
 	Title *map[string]string `json:"title,omitempty"`
@@ -1754,12 +1754,12 @@ type TypeModal string
 
 // TypeDeliver defines model for TypeDeliver.
 type TypeDeliver struct {
-	// Delay delayed: how long after the notice, in s, m, h, d
+	// Delay for delayed: time from the notice to the first attempt, in s, m, h, d
 	//
 	// Examples: 10m
 	Delay *string `json:"delay,omitempty"`
 
-	// Retry delayed: how often it is tried again
+	// Retry for delayed: number of attempts after the first
 	Retry *int64 `json:"retry,omitempty"`
 
 	// Sink name of a configured sink
@@ -1767,22 +1767,22 @@ type TypeDeliver struct {
 	// Examples: inbox
 	Sink string `json:"sink"`
 
-	// Strategy of a push channel; immediate by default
+	// Strategy for a push channel; immediate by default
 	Strategy *TypeDeliverStrategy `json:"strategy,omitempty"`
 
-	// Unless delayed: what makes it needless
+	// Unless for delayed: what makes the delivery needless
 	Unless *TypeDeliverUnless `json:"unless,omitempty"`
 
-	// Within timed: for how long it is tried
+	// Within for timed: how long the delivery is tried
 	//
 	// Examples: 30m
 	Within *string `json:"within,omitempty"`
 }
 
-// TypeDeliverStrategy of a push channel; immediate by default
+// TypeDeliverStrategy for a push channel; immediate by default
 type TypeDeliverStrategy string
 
-// TypeDeliverUnless delayed: what makes it needless
+// TypeDeliverUnless for delayed: what makes the delivery needless
 type TypeDeliverUnless string
 
 // TypePreview defines model for TypePreview.
@@ -1797,7 +1797,7 @@ type TypePreview struct {
 	Modal    TypePreviewModal   `json:"modal"`
 	Priority int64              `json:"priority"`
 
-	// Texts title and body; the empty language, which is first, is for readers of all others
+	// Texts title and body by language. The empty language comes first and is for readers of all other languages
 	Texts []Translation `json:"texts"`
 
 	// Type Examples: REP_NOTICE
@@ -1815,133 +1815,133 @@ type Types struct {
 
 // PollNoticesParams defines parameters for PollNotices.
 type PollNoticesParams struct {
-	// Warehouse the warehouse; may be left out by a token that has one
+	// Warehouse the warehouse. A token with one warehouse can leave it out
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// Subscriber user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token
+	// Subscriber user:<id>, role:<id>, or shadow:<rule> for the notices of a rule in shadow; repeat it for more than one. By default the user and roles of the token
 	Subscriber *[]string `form:"subscriber,omitempty" json:"subscriber,omitempty"`
 
-	// After the cursor of the last answer
+	// After cursor of the last answer
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
-	// Since instead of after: delivered at or after that many ms since 1970; without either, the last three days
+	// Since instead of after: only notices that were delivered at this time or later, in ms since 1970. Without after and since, the last three days
 	Since *int64 `form:"since,omitempty" json:"since,omitempty"`
 
 	// Limit notices in a page
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Wait hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case
+	// Wait wait for something new for at most this time: a duration up to 60s, such as 25s. The server answers after 55s at the latest
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Type only notices of this type, by its code or its id; repeat it for more than one
+	// Type only notices of this type, by code or id; repeat it for more than one
 	Type *[]string `form:"type,omitempty" json:"type,omitempty"`
 
-	// Unread true: only what the user among the subscribers has not read
+	// Unread true: only notices that the user among the subscribers has not read
 	Unread *bool `form:"unread,omitempty" json:"unread,omitempty"`
 
-	// AcceptLanguage picks translated titles and bodies
+	// AcceptLanguage language of titles and bodies
 	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 
-	// IfNoneMatch the ETag of the last answer
+	// IfNoneMatch ETag of the last answer
 	IfNoneMatch *string `json:"If-None-Match,omitempty"`
 }
 
 // SendNoticesParams defines parameters for SendNotices.
 type SendNoticesParams struct {
-	// IdempotencyKey at most 255 printable characters; who repeats a request under the same key sends nothing twice
+	// IdempotencyKey at most 255 printable characters. A request that is repeated under the same key sends nothing twice
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // StreamNoticesParams defines parameters for StreamNotices.
 type StreamNoticesParams struct {
-	// Warehouse the warehouse; may be left out by a token that has one
+	// Warehouse the warehouse. A token with one warehouse can leave it out
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// Subscriber user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token
+	// Subscriber user:<id>, role:<id>, or shadow:<rule> for the notices of a rule in shadow; repeat it for more than one. By default the user and roles of the token
 	Subscriber *[]string `form:"subscriber,omitempty" json:"subscriber,omitempty"`
 
-	// After the cursor of the last answer
+	// After cursor of the last answer
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
-	// Since instead of after: delivered at or after that many ms since 1970; without either, the last three days
+	// Since instead of after: only notices that were delivered at this time or later, in ms since 1970. Without after and since, the last three days
 	Since *int64 `form:"since,omitempty" json:"since,omitempty"`
 
-	// Type only notices of this type, by its code or its id; repeat it for more than one
+	// Type only notices of this type, by code or id; repeat it for more than one
 	Type *[]string `form:"type,omitempty" json:"type,omitempty"`
 
-	// AcceptLanguage picks translated titles and bodies
+	// AcceptLanguage language of titles and bodies
 	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 
-	// LastEventID the id of the last event; it wins over after and since
+	// LastEventID id of the last event. It is used instead of after and since
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
 // SummarizeNoticesParams defines parameters for SummarizeNotices.
 type SummarizeNoticesParams struct {
-	// Warehouse the warehouse; may be left out by a token that has one
+	// Warehouse the warehouse. A token with one warehouse can leave it out
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// Subscriber user:<id>, role:<id>; repeat it for more than one. Without it, those of the token
+	// Subscriber user:<id>, role:<id>; repeat it for more than one. By default the subscribers of the token
 	Subscriber *[]string `form:"subscriber,omitempty" json:"subscriber,omitempty"`
 
-	// AcceptLanguage picks translated titles and bodies
+	// AcceptLanguage language of titles and bodies
 	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 }
 
 // AckNoticeParams defines parameters for AckNotice.
 type AckNoticeParams struct {
-	// Warehouse whose inbox has it; may be left out by a token that has one
+	// Warehouse warehouse of the inbox that has the notice. A token with one warehouse can leave it out
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// Subscriber the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token
+	// Subscriber the user, once, and the roles of the user: user:<id>, role:<id>. At least one of them must be a recipient. By default the subscribers of the token
 	Subscriber *[]string `form:"subscriber,omitempty" json:"subscriber,omitempty"`
 }
 
 // ReadNoticeParams defines parameters for ReadNotice.
 type ReadNoticeParams struct {
-	// Warehouse whose inbox has it; may be left out by a token that has one
+	// Warehouse warehouse of the inbox that has the notice. A token with one warehouse can leave it out
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// Subscriber the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token
+	// Subscriber the user, once, and the roles of the user: user:<id>, role:<id>. At least one of them must be a recipient. By default the subscribers of the token
 	Subscriber *[]string `form:"subscriber,omitempty" json:"subscriber,omitempty"`
 }
 
 // ListQueuesParams defines parameters for ListQueues.
 type ListQueuesParams struct {
-	// Test the test twins
+	// Test use the test twins
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
 }
 
 // GetQueueParams defines parameters for GetQueue.
 type GetQueueParams struct {
-	// Test the test twin
+	// Test use the test twin
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
 }
 
 // ListItemsParams defines parameters for ListItems.
 type ListItemsParams struct {
-	// Warehouse of this warehouse alone
+	// Warehouse only items of this warehouse
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// State ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored
+	// State only items in this state. ready is listed in the order of service; ended states and withheld list the latest push first; the other states are listed by due time (dead: by the time of death). withheld: dead items that wait for an operator since the ledger was restored
 	State *ListItemsParamsState `form:"state,omitempty" json:"state,omitempty"`
 
-	// Key items in any state that were pushed with this dedupe key, the latest push first; instead of state
+	// Key only items with this dedupe key, in any state, the latest push first; instead of state
 	Key *string `form:"key,omitempty" json:"key,omitempty"`
 
-	// Order state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities
+	// Order state: the order described for the state. waiting: ready items that have been ready longest come first, whatever their priorities
 	Order *ListItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
-	// Limit items in a page
+	// Limit maximum number of items in a page
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// After the cursor of the page before
+	// After cursor of the previous page
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
-	// Test of the test twin
+	// Test use the test twin
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
 
-	// AcceptLanguage picks translated titles
+	// AcceptLanguage language of the titles
 	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 }
 
@@ -1953,22 +1953,22 @@ type ListItemsParamsOrder string
 
 // PushItemsParams defines parameters for PushItems.
 type PushItemsParams struct {
-	// IdempotencyKey at most 255 printable characters; who repeats a request under the same key begins no other life with again
+	// IdempotencyKey at most 255 printable characters. A push with again that is repeated under the same key does not start the item again
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // GetItemParams defines parameters for GetItem.
 type GetItemParams struct {
-	// Test the item is in the test twin
+	// Test true where the item is in the test twin
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
 
-	// AcceptLanguage picks translated titles
+	// AcceptLanguage language of the title
 	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 }
 
 // RankItemParams defines parameters for RankItem.
 type RankItemParams struct {
-	// Test the item is in the test twin
+	// Test true where the item is in the test twin
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
 }
 
@@ -1977,7 +1977,7 @@ type DeleteSubscriptionParams struct {
 	// Type code or id of a type in the catalogue
 	Type string `form:"type" json:"type"`
 
-	// Warehouse a warehouse, or *
+	// Warehouse a warehouse, or * for all
 	Warehouse string `form:"warehouse" json:"warehouse"`
 
 	// Subscriber user:<id> or role:<id>
@@ -1986,19 +1986,19 @@ type DeleteSubscriptionParams struct {
 
 // ListSubscriptionsParams defines parameters for ListSubscriptions.
 type ListSubscriptionsParams struct {
-	// Type only of this type: its code or its id
+	// Type only subscriptions to this type: code or id
 	Type *string `form:"type,omitempty" json:"type,omitempty"`
 
-	// Warehouse only of this warehouse; * means those for all warehouses
+	// Warehouse only subscriptions in this warehouse; * = the subscriptions for all warehouses
 	Warehouse *string `form:"warehouse,omitempty" json:"warehouse,omitempty"`
 
-	// Subscriber only of this subscriber
+	// Subscriber only subscriptions of this subscriber
 	Subscriber *string `form:"subscriber,omitempty" json:"subscriber,omitempty"`
 
-	// After the cursor of the page before
+	// After cursor of the previous page
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
-	// Limit subscriptions in a page
+	// Limit maximum number of subscriptions in a page
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -2121,23 +2121,23 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// Me Who the caller is, and what he may do
+	// Me Show the caller and the caller's rights
 	//
-	// For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then.
+	// For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox.
 	//
 	// Corresponds with GET /api/v1/me (the `Me` operationId).
 	Me(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PollNotices Poll the notices of some subscribers in one warehouse
 	//
-	// Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, and missed, where it is known, how many notices will not come any more.
+	// Poll first without a cursor, then send the cursor of the last answer as after: no notice is missed and none comes twice. Send the answer's ETag as If-None-Match, too: while nothing is new, the answer is a 304. With wait the server answers only when something is new or the wait is over. With reset the cursor is no longer valid, and the page has the last three days: resetReason says why, and missed, where it is known, has the number of notices that will not come any more.
 	//
 	// Corresponds with GET /api/v1/notices (the `PollNotices` operationId).
 	PollNotices(ctx context.Context, params *PollNoticesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SendNoticesWithBody Send notices
 	//
-	// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+	// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2146,25 +2146,25 @@ type ClientInterface interface {
 
 	// SendNotices Send notices
 	//
-	// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+	// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/notices (the `SendNotices` operationId).
 	SendNotices(ctx context.Context, params *SendNoticesParams, body SendNoticesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReadAllNoticesWithBody A user has read everything up to a cursor
+	// ReadAllNoticesWithBody Mark all notices up to a cursor as read
 	//
-	// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+	// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/notices/read-all (the `ReadAllNotices` operationId).
 	ReadAllNoticesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReadAllNotices A user has read everything up to a cursor
+	// ReadAllNotices Mark all notices up to a cursor as read
 	//
-	// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+	// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2173,52 +2173,52 @@ type ClientInterface interface {
 
 	// StreamNotices Stream the notices of some subscribers in one warehouse
 	//
-	// Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
+	// Server-sent events: first the notices that a poll would give, then all that follow. The event notice has a notice. change says that the user has read or acked a notice. reset says that a new window of the last three days begins; its resetReason says why, and missed has the number of notices that will not come any more. unread has the number of unread notices. end says why the server ends the stream. The id of an event is a cursor. Send the last id as Last-Event-ID (browsers do so by themselves), or as after of a stream or a poll: no notice is missed and none comes twice. A comment comes every 15 s. The server disconnects a client that does not read.
 	//
 	// Corresponds with GET /api/v1/notices/stream (the `StreamNotices` operationId).
 	StreamNotices(ctx context.Context, params *StreamNoticesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SummarizeNotices What a small window shows of a user's notices
+	// SummarizeNotices Summarize the notices of a user for a small window
 	//
-	// Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. The rules are as they were some seconds ago.
+	// The answer has the unread notices, the modal notices that wait for an ack, the last five notices, and the state of the rules. It covers the rules whose scope is the warehouse and the rules without scopes. The state of the rules is some seconds old.
 	//
 	// Corresponds with GET /api/v1/notices/summary (the `SummarizeNotices` operationId).
 	SummarizeNotices(ctx context.Context, params *SummarizeNoticesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AckNotice A user has acked a notice
+	// AckNotice Mark a notice as acked by a user
 	//
-	// Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled.
+	// A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: acked`.
 	//
 	// Corresponds with POST /api/v1/notices/{id}/ack (the `AckNotice` operationId).
 	AckNotice(ctx context.Context, id string, params *AckNoticeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReadNotice A user has read a notice
+	// ReadNotice Mark a notice as read by a user
 	//
-	// Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled.
+	// A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`.
 	//
 	// Corresponds with POST /api/v1/notices/{id}/read (the `ReadNotice` operationId).
 	ReadNotice(ctx context.Context, id string, params *ReadNoticeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListQueues All queues, and how full they are, of the token's warehouses
+	// ListQueues List the queues and their depths, for the token's warehouses
 	//
 	// Corresponds with GET /api/v1/queues (the `ListQueues` operationId).
 	ListQueues(ctx context.Context, params *ListQueuesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetQueue How full a queue is, of the token's warehouses
+	// GetQueue Show the depth of a queue, for the token's warehouses
 	//
 	// Corresponds with GET /api/v1/queues/{queue} (the `GetQueue` operationId).
 	GetQueue(ctx context.Context, queue string, params *GetQueueParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListItems Look at the items of a state
+	// ListItems List items by state
 	//
-	// Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so.
+	// The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A page of ended items can be short or empty although there are more; the cursor says whether there are more.
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/items (the `ListItems` operationId).
 	ListItems(ctx context.Context, queue string, params *ListItemsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PushItemsWithBody Push items
 	//
-	// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+	// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2227,176 +2227,176 @@ type ClientInterface interface {
 
 	// PushItems Push items
 	//
-	// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+	// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items (the `PushItems` operationId).
 	PushItems(ctx context.Context, queue string, params *PushItemsParams, body PushItemsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetItem An item, and what has happened to it
+	// GetItem Show an item and its trace
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/items/{id} (the `GetItem` operationId).
 	GetItem(ctx context.Context, queue string, id string, params *GetItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AckItemWithBody The work is done
+	// AckItemWithBody Ack an item: its work is done
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/ack (the `AckItem` operationId).
 	AckItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AckItem The work is done
+	// AckItem Ack an item: its work is done
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/ack (the `AckItem` operationId).
 	AckItem(ctx context.Context, queue string, id string, body AckItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AssignItemWithBody Let one worker alone have an item
+	// AssignItemWithBody Assign an item to one worker
 	//
-	// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+	// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/assign (the `AssignItem` operationId).
 	AssignItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AssignItem Let one worker alone have an item
+	// AssignItem Assign an item to one worker
 	//
-	// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+	// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/assign (the `AssignItem` operationId).
 	AssignItem(ctx context.Context, queue string, id string, body AssignItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExtendItemWithBody Keep an item longer
+	// ExtendItemWithBody Extend the lease of an item
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/extend (the `ExtendItem` operationId).
 	ExtendItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExtendItem Keep an item longer
+	// ExtendItem Extend the lease of an item
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/extend (the `ExtendItem` operationId).
 	ExtendItem(ctx context.Context, queue string, id string, body ExtendItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// NackItemWithBody The work has failed
+	// NackItemWithBody Nack an item: its work has failed
 	//
-	// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+	// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/nack (the `NackItem` operationId).
 	NackItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// NackItem The work has failed
+	// NackItem Nack an item: its work has failed
 	//
-	// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+	// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/nack (the `NackItem` operationId).
 	NackItem(ctx context.Context, queue string, id string, body NackItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RankItem When an item that is ready is served: its place among those that any worker, or its own, is given
+	// RankItem Show the place of a ready item in the order of service
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/items/{id}/rank (the `RankItem` operationId).
 	RankItem(ctx context.Context, queue string, id string, params *RankItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReleaseItemWithBody Give an item back that was not begun
+	// ReleaseItemWithBody Release an item whose work was not begun
 	//
-	// It goes back to its place in its level and has not failed.
+	// The item goes back to its place among the items of its priority. This does not count as a failure.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/release (the `ReleaseItem` operationId).
 	ReleaseItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReleaseItem Give an item back that was not begun
+	// ReleaseItem Release an item whose work was not begun
 	//
-	// It goes back to its place in its level and has not failed.
+	// The item goes back to its place among the items of its priority. This does not count as a failure.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/release (the `ReleaseItem` operationId).
 	ReleaseItem(ctx context.Context, queue string, id string, body ReleaseItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StoreItemWithBody Put an item away for days
+	// StoreItemWithBody Store an item for days
 	//
-	// Its suspends count anew. Without attempt an operator puts away what nobody has.
+	// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/store (the `StoreItem` operationId).
 	StoreItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StoreItem Put an item away for days
+	// StoreItem Store an item for days
 	//
-	// Its suspends count anew. Without attempt an operator puts away what nobody has.
+	// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/store (the `StoreItem` operationId).
 	StoreItem(ctx context.Context, queue string, id string, body StoreItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SuspendItemWithBody Put an item off
+	// SuspendItemWithBody Suspend an item
 	//
-	// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+	// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/suspend (the `SuspendItem` operationId).
 	SuspendItemWithBody(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SuspendItem Put an item off
+	// SuspendItem Suspend an item
 	//
-	// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+	// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/suspend (the `SuspendItem` operationId).
 	SuspendItem(ctx context.Context, queue string, id string, body SuspendItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LeaseItemsWithBody Take items to work on
+	// LeaseItemsWithBody Lease items to work on
 	//
-	// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/lease (the `LeaseItems` operationId).
 	LeaseItemsWithBody(ctx context.Context, queue string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LeaseItems Take items to work on
+	// LeaseItems Lease items to work on
 	//
-	// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/lease (the `LeaseItems` operationId).
 	LeaseItems(ctx context.Context, queue string, body LeaseItemsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetQueueSettings The settings of a queue, and which of them an operator has set
+	// GetQueueSettings Show the settings of a queue, and which of them an operator has set
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/settings (the `GetQueueSettings` operationId).
 	GetQueueSettings(ctx context.Context, queue string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StepWithBody Many operations at once, and items to work on
+	// StepWithBody Do many operations at once, and lease items
 	//
-	// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+	// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/step (the `Step` operationId).
 	StepWithBody(ctx context.Context, queue string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Step Many operations at once, and items to work on
+	// Step Do many operations at once, and lease items
 	//
-	// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+	// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2451,18 +2451,18 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/types/{code} (the `GetType` operationId).
 	GetType(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PreviewTypeWithBody Show what a notice of a type would say
+	// PreviewTypeWithBody Show the texts of a notice of a type
 	//
-	// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+	// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/types/{code}/preview (the `PreviewType` operationId).
 	PreviewTypeWithBody(ctx context.Context, code string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PreviewType Show what a notice of a type would say
+	// PreviewType Show the texts of a notice of a type
 	//
-	// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+	// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2470,9 +2470,9 @@ type ClientInterface interface {
 	PreviewType(ctx context.Context, code string, body PreviewTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// Me Who the caller is, and what he may do
+// Me Show the caller and the caller's rights
 //
-// For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then.
+// For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox.
 //
 // Corresponds with GET /api/v1/me (the `Me` operationId).
 func (c *Client) Me(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2489,7 +2489,7 @@ func (c *Client) Me(ctx context.Context, reqEditors ...RequestEditorFn) (*http.R
 
 // PollNotices Poll the notices of some subscribers in one warehouse
 //
-// Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, and missed, where it is known, how many notices will not come any more.
+// Poll first without a cursor, then send the cursor of the last answer as after: no notice is missed and none comes twice. Send the answer's ETag as If-None-Match, too: while nothing is new, the answer is a 304. With wait the server answers only when something is new or the wait is over. With reset the cursor is no longer valid, and the page has the last three days: resetReason says why, and missed, where it is known, has the number of notices that will not come any more.
 //
 // Corresponds with GET /api/v1/notices (the `PollNotices` operationId).
 func (c *Client) PollNotices(ctx context.Context, params *PollNoticesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2506,7 +2506,7 @@ func (c *Client) PollNotices(ctx context.Context, params *PollNoticesParams, req
 
 // SendNoticesWithBody Send notices
 //
-// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2525,7 +2525,7 @@ func (c *Client) SendNoticesWithBody(ctx context.Context, params *SendNoticesPar
 
 // SendNotices Send notices
 //
-// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2542,9 +2542,9 @@ func (c *Client) SendNotices(ctx context.Context, params *SendNoticesParams, bod
 	return c.Client.Do(req)
 }
 
-// ReadAllNoticesWithBody A user has read everything up to a cursor
+// ReadAllNoticesWithBody Mark all notices up to a cursor as read
 //
-// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2561,9 +2561,9 @@ func (c *Client) ReadAllNoticesWithBody(ctx context.Context, contentType string,
 	return c.Client.Do(req)
 }
 
-// ReadAllNotices A user has read everything up to a cursor
+// ReadAllNotices Mark all notices up to a cursor as read
 //
-// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2582,7 +2582,7 @@ func (c *Client) ReadAllNotices(ctx context.Context, body ReadAllNoticesJSONRequ
 
 // StreamNotices Stream the notices of some subscribers in one warehouse
 //
-// Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
+// Server-sent events: first the notices that a poll would give, then all that follow. The event notice has a notice. change says that the user has read or acked a notice. reset says that a new window of the last three days begins; its resetReason says why, and missed has the number of notices that will not come any more. unread has the number of unread notices. end says why the server ends the stream. The id of an event is a cursor. Send the last id as Last-Event-ID (browsers do so by themselves), or as after of a stream or a poll: no notice is missed and none comes twice. A comment comes every 15 s. The server disconnects a client that does not read.
 //
 // Corresponds with GET /api/v1/notices/stream (the `StreamNotices` operationId).
 func (c *Client) StreamNotices(ctx context.Context, params *StreamNoticesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2597,9 +2597,9 @@ func (c *Client) StreamNotices(ctx context.Context, params *StreamNoticesParams,
 	return c.Client.Do(req)
 }
 
-// SummarizeNotices What a small window shows of a user's notices
+// SummarizeNotices Summarize the notices of a user for a small window
 //
-// Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. The rules are as they were some seconds ago.
+// The answer has the unread notices, the modal notices that wait for an ack, the last five notices, and the state of the rules. It covers the rules whose scope is the warehouse and the rules without scopes. The state of the rules is some seconds old.
 //
 // Corresponds with GET /api/v1/notices/summary (the `SummarizeNotices` operationId).
 func (c *Client) SummarizeNotices(ctx context.Context, params *SummarizeNoticesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2614,9 +2614,9 @@ func (c *Client) SummarizeNotices(ctx context.Context, params *SummarizeNoticesP
 	return c.Client.Do(req)
 }
 
-// AckNotice A user has acked a notice
+// AckNotice Mark a notice as acked by a user
 //
-// Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled.
+// A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: acked`.
 //
 // Corresponds with POST /api/v1/notices/{id}/ack (the `AckNotice` operationId).
 func (c *Client) AckNotice(ctx context.Context, id string, params *AckNoticeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2631,9 +2631,9 @@ func (c *Client) AckNotice(ctx context.Context, id string, params *AckNoticePara
 	return c.Client.Do(req)
 }
 
-// ReadNotice A user has read a notice
+// ReadNotice Mark a notice as read by a user
 //
-// Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled.
+// A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`.
 //
 // Corresponds with POST /api/v1/notices/{id}/read (the `ReadNotice` operationId).
 func (c *Client) ReadNotice(ctx context.Context, id string, params *ReadNoticeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2648,7 +2648,7 @@ func (c *Client) ReadNotice(ctx context.Context, id string, params *ReadNoticePa
 	return c.Client.Do(req)
 }
 
-// ListQueues All queues, and how full they are, of the token's warehouses
+// ListQueues List the queues and their depths, for the token's warehouses
 //
 // Corresponds with GET /api/v1/queues (the `ListQueues` operationId).
 func (c *Client) ListQueues(ctx context.Context, params *ListQueuesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2663,7 +2663,7 @@ func (c *Client) ListQueues(ctx context.Context, params *ListQueuesParams, reqEd
 	return c.Client.Do(req)
 }
 
-// GetQueue How full a queue is, of the token's warehouses
+// GetQueue Show the depth of a queue, for the token's warehouses
 //
 // Corresponds with GET /api/v1/queues/{queue} (the `GetQueue` operationId).
 func (c *Client) GetQueue(ctx context.Context, queue string, params *GetQueueParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2678,9 +2678,9 @@ func (c *Client) GetQueue(ctx context.Context, queue string, params *GetQueuePar
 	return c.Client.Do(req)
 }
 
-// ListItems Look at the items of a state
+// ListItems List items by state
 //
-// Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so.
+// The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A page of ended items can be short or empty although there are more; the cursor says whether there are more.
 //
 // Corresponds with GET /api/v1/queues/{queue}/items (the `ListItems` operationId).
 func (c *Client) ListItems(ctx context.Context, queue string, params *ListItemsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2697,7 +2697,7 @@ func (c *Client) ListItems(ctx context.Context, queue string, params *ListItemsP
 
 // PushItemsWithBody Push items
 //
-// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2716,7 +2716,7 @@ func (c *Client) PushItemsWithBody(ctx context.Context, queue string, params *Pu
 
 // PushItems Push items
 //
-// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2733,7 +2733,7 @@ func (c *Client) PushItems(ctx context.Context, queue string, params *PushItemsP
 	return c.Client.Do(req)
 }
 
-// GetItem An item, and what has happened to it
+// GetItem Show an item and its trace
 //
 // Corresponds with GET /api/v1/queues/{queue}/items/{id} (the `GetItem` operationId).
 func (c *Client) GetItem(ctx context.Context, queue string, id string, params *GetItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2748,7 +2748,7 @@ func (c *Client) GetItem(ctx context.Context, queue string, id string, params *G
 	return c.Client.Do(req)
 }
 
-// AckItemWithBody The work is done
+// AckItemWithBody Ack an item: its work is done
 //
 // Takes any type of body and a specified content type.
 //
@@ -2765,7 +2765,7 @@ func (c *Client) AckItemWithBody(ctx context.Context, queue string, id string, c
 	return c.Client.Do(req)
 }
 
-// AckItem The work is done
+// AckItem Ack an item: its work is done
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2782,9 +2782,9 @@ func (c *Client) AckItem(ctx context.Context, queue string, id string, body AckI
 	return c.Client.Do(req)
 }
 
-// AssignItemWithBody Let one worker alone have an item
+// AssignItemWithBody Assign an item to one worker
 //
-// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2801,9 +2801,9 @@ func (c *Client) AssignItemWithBody(ctx context.Context, queue string, id string
 	return c.Client.Do(req)
 }
 
-// AssignItem Let one worker alone have an item
+// AssignItem Assign an item to one worker
 //
-// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2820,7 +2820,7 @@ func (c *Client) AssignItem(ctx context.Context, queue string, id string, body A
 	return c.Client.Do(req)
 }
 
-// ExtendItemWithBody Keep an item longer
+// ExtendItemWithBody Extend the lease of an item
 //
 // Takes any type of body and a specified content type.
 //
@@ -2837,7 +2837,7 @@ func (c *Client) ExtendItemWithBody(ctx context.Context, queue string, id string
 	return c.Client.Do(req)
 }
 
-// ExtendItem Keep an item longer
+// ExtendItem Extend the lease of an item
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2854,9 +2854,9 @@ func (c *Client) ExtendItem(ctx context.Context, queue string, id string, body E
 	return c.Client.Do(req)
 }
 
-// NackItemWithBody The work has failed
+// NackItemWithBody Nack an item: its work has failed
 //
-// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2873,9 +2873,9 @@ func (c *Client) NackItemWithBody(ctx context.Context, queue string, id string, 
 	return c.Client.Do(req)
 }
 
-// NackItem The work has failed
+// NackItem Nack an item: its work has failed
 //
-// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2892,7 +2892,7 @@ func (c *Client) NackItem(ctx context.Context, queue string, id string, body Nac
 	return c.Client.Do(req)
 }
 
-// RankItem When an item that is ready is served: its place among those that any worker, or its own, is given
+// RankItem Show the place of a ready item in the order of service
 //
 // Corresponds with GET /api/v1/queues/{queue}/items/{id}/rank (the `RankItem` operationId).
 func (c *Client) RankItem(ctx context.Context, queue string, id string, params *RankItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2907,9 +2907,9 @@ func (c *Client) RankItem(ctx context.Context, queue string, id string, params *
 	return c.Client.Do(req)
 }
 
-// ReleaseItemWithBody Give an item back that was not begun
+// ReleaseItemWithBody Release an item whose work was not begun
 //
-// It goes back to its place in its level and has not failed.
+// The item goes back to its place among the items of its priority. This does not count as a failure.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2926,9 +2926,9 @@ func (c *Client) ReleaseItemWithBody(ctx context.Context, queue string, id strin
 	return c.Client.Do(req)
 }
 
-// ReleaseItem Give an item back that was not begun
+// ReleaseItem Release an item whose work was not begun
 //
-// It goes back to its place in its level and has not failed.
+// The item goes back to its place among the items of its priority. This does not count as a failure.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2945,9 +2945,9 @@ func (c *Client) ReleaseItem(ctx context.Context, queue string, id string, body 
 	return c.Client.Do(req)
 }
 
-// StoreItemWithBody Put an item away for days
+// StoreItemWithBody Store an item for days
 //
-// Its suspends count anew. Without attempt an operator puts away what nobody has.
+// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2964,9 +2964,9 @@ func (c *Client) StoreItemWithBody(ctx context.Context, queue string, id string,
 	return c.Client.Do(req)
 }
 
-// StoreItem Put an item away for days
+// StoreItem Store an item for days
 //
-// Its suspends count anew. Without attempt an operator puts away what nobody has.
+// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2983,9 +2983,9 @@ func (c *Client) StoreItem(ctx context.Context, queue string, id string, body St
 	return c.Client.Do(req)
 }
 
-// SuspendItemWithBody Put an item off
+// SuspendItemWithBody Suspend an item
 //
-// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3002,9 +3002,9 @@ func (c *Client) SuspendItemWithBody(ctx context.Context, queue string, id strin
 	return c.Client.Do(req)
 }
 
-// SuspendItem Put an item off
+// SuspendItem Suspend an item
 //
-// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3021,9 +3021,9 @@ func (c *Client) SuspendItem(ctx context.Context, queue string, id string, body 
 	return c.Client.Do(req)
 }
 
-// LeaseItemsWithBody Take items to work on
+// LeaseItemsWithBody Lease items to work on
 //
-// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3040,9 +3040,9 @@ func (c *Client) LeaseItemsWithBody(ctx context.Context, queue string, contentTy
 	return c.Client.Do(req)
 }
 
-// LeaseItems Take items to work on
+// LeaseItems Lease items to work on
 //
-// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3059,7 +3059,7 @@ func (c *Client) LeaseItems(ctx context.Context, queue string, body LeaseItemsJS
 	return c.Client.Do(req)
 }
 
-// GetQueueSettings The settings of a queue, and which of them an operator has set
+// GetQueueSettings Show the settings of a queue, and which of them an operator has set
 //
 // Corresponds with GET /api/v1/queues/{queue}/settings (the `GetQueueSettings` operationId).
 func (c *Client) GetQueueSettings(ctx context.Context, queue string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3074,9 +3074,9 @@ func (c *Client) GetQueueSettings(ctx context.Context, queue string, reqEditors 
 	return c.Client.Do(req)
 }
 
-// StepWithBody Many operations at once, and items to work on
+// StepWithBody Do many operations at once, and lease items
 //
-// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3093,9 +3093,9 @@ func (c *Client) StepWithBody(ctx context.Context, queue string, contentType str
 	return c.Client.Do(req)
 }
 
-// Step Many operations at once, and items to work on
+// Step Do many operations at once, and lease items
 //
-// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3240,9 +3240,9 @@ func (c *Client) GetType(ctx context.Context, code string, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
-// PreviewTypeWithBody Show what a notice of a type would say
+// PreviewTypeWithBody Show the texts of a notice of a type
 //
-// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3259,9 +3259,9 @@ func (c *Client) PreviewTypeWithBody(ctx context.Context, code string, contentTy
 	return c.Client.Do(req)
 }
 
-// PreviewType Show what a notice of a type would say
+// PreviewType Show the texts of a notice of a type
 //
-// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5301,9 +5301,9 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// MeWithResponse Who the caller is, and what he may do
+	// MeWithResponse Show the caller and the caller's rights
 	//
-	// For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then.
+	// For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -5312,7 +5312,7 @@ type ClientWithResponsesInterface interface {
 
 	// PollNoticesWithResponse Poll the notices of some subscribers in one warehouse
 	//
-	// Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, and missed, where it is known, how many notices will not come any more.
+	// Poll first without a cursor, then send the cursor of the last answer as after: no notice is missed and none comes twice. Send the answer's ETag as If-None-Match, too: while nothing is new, the answer is a 304. With wait the server answers only when something is new or the wait is over. With reset the cursor is no longer valid, and the page has the last three days: resetReason says why, and missed, where it is known, has the number of notices that will not come any more.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -5321,7 +5321,7 @@ type ClientWithResponsesInterface interface {
 
 	// SendNoticesWithBodyWithResponse Send notices
 	//
-	// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+	// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5330,25 +5330,25 @@ type ClientWithResponsesInterface interface {
 
 	// SendNoticesWithResponse Send notices
 	//
-	// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+	// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/notices (the `SendNotices` operationId).
 	SendNoticesWithResponse(ctx context.Context, params *SendNoticesParams, body SendNoticesJSONRequestBody, reqEditors ...RequestEditorFn) (*SendNoticesResponse, error)
 
-	// ReadAllNoticesWithBodyWithResponse A user has read everything up to a cursor
+	// ReadAllNoticesWithBodyWithResponse Mark all notices up to a cursor as read
 	//
-	// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+	// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/notices/read-all (the `ReadAllNotices` operationId).
 	ReadAllNoticesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadAllNoticesResponse, error)
 
-	// ReadAllNoticesWithResponse A user has read everything up to a cursor
+	// ReadAllNoticesWithResponse Mark all notices up to a cursor as read
 	//
-	// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+	// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5357,57 +5357,57 @@ type ClientWithResponsesInterface interface {
 
 	// StreamNoticesWithResponse Stream the notices of some subscribers in one warehouse
 	//
-	// Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
+	// Server-sent events: first the notices that a poll would give, then all that follow. The event notice has a notice. change says that the user has read or acked a notice. reset says that a new window of the last three days begins; its resetReason says why, and missed has the number of notices that will not come any more. unread has the number of unread notices. end says why the server ends the stream. The id of an event is a cursor. Send the last id as Last-Event-ID (browsers do so by themselves), or as after of a stream or a poll: no notice is missed and none comes twice. A comment comes every 15 s. The server disconnects a client that does not read.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/notices/stream (the `StreamNotices` operationId).
 	StreamNoticesWithResponse(ctx context.Context, params *StreamNoticesParams, reqEditors ...RequestEditorFn) (*StreamNoticesResponse, error)
 
-	// SummarizeNoticesWithResponse What a small window shows of a user's notices
+	// SummarizeNoticesWithResponse Summarize the notices of a user for a small window
 	//
-	// Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. The rules are as they were some seconds ago.
+	// The answer has the unread notices, the modal notices that wait for an ack, the last five notices, and the state of the rules. It covers the rules whose scope is the warehouse and the rules without scopes. The state of the rules is some seconds old.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/notices/summary (the `SummarizeNotices` operationId).
 	SummarizeNoticesWithResponse(ctx context.Context, params *SummarizeNoticesParams, reqEditors ...RequestEditorFn) (*SummarizeNoticesResponse, error)
 
-	// AckNoticeWithResponse A user has acked a notice
+	// AckNoticeWithResponse Mark a notice as acked by a user
 	//
-	// Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled.
+	// A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: acked`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/notices/{id}/ack (the `AckNotice` operationId).
 	AckNoticeWithResponse(ctx context.Context, id string, params *AckNoticeParams, reqEditors ...RequestEditorFn) (*AckNoticeResponse, error)
 
-	// ReadNoticeWithResponse A user has read a notice
+	// ReadNoticeWithResponse Mark a notice as read by a user
 	//
-	// Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled.
+	// A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/notices/{id}/read (the `ReadNotice` operationId).
 	ReadNoticeWithResponse(ctx context.Context, id string, params *ReadNoticeParams, reqEditors ...RequestEditorFn) (*ReadNoticeResponse, error)
 
-	// ListQueuesWithResponse All queues, and how full they are, of the token's warehouses
+	// ListQueuesWithResponse List the queues and their depths, for the token's warehouses
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/queues (the `ListQueues` operationId).
 	ListQueuesWithResponse(ctx context.Context, params *ListQueuesParams, reqEditors ...RequestEditorFn) (*ListQueuesResponse, error)
 
-	// GetQueueWithResponse How full a queue is, of the token's warehouses
+	// GetQueueWithResponse Show the depth of a queue, for the token's warehouses
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/queues/{queue} (the `GetQueue` operationId).
 	GetQueueWithResponse(ctx context.Context, queue string, params *GetQueueParams, reqEditors ...RequestEditorFn) (*GetQueueResponse, error)
 
-	// ListItemsWithResponse Look at the items of a state
+	// ListItemsWithResponse List items by state
 	//
-	// Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so.
+	// The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A page of ended items can be short or empty although there are more; the cursor says whether there are more.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -5416,7 +5416,7 @@ type ClientWithResponsesInterface interface {
 
 	// PushItemsWithBodyWithResponse Push items
 	//
-	// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+	// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5425,182 +5425,182 @@ type ClientWithResponsesInterface interface {
 
 	// PushItemsWithResponse Push items
 	//
-	// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+	// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items (the `PushItems` operationId).
 	PushItemsWithResponse(ctx context.Context, queue string, params *PushItemsParams, body PushItemsJSONRequestBody, reqEditors ...RequestEditorFn) (*PushItemsResponse, error)
 
-	// GetItemWithResponse An item, and what has happened to it
+	// GetItemWithResponse Show an item and its trace
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/items/{id} (the `GetItem` operationId).
 	GetItemWithResponse(ctx context.Context, queue string, id string, params *GetItemParams, reqEditors ...RequestEditorFn) (*GetItemResponse, error)
 
-	// AckItemWithBodyWithResponse The work is done
+	// AckItemWithBodyWithResponse Ack an item: its work is done
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/ack (the `AckItem` operationId).
 	AckItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AckItemResponse, error)
 
-	// AckItemWithResponse The work is done
+	// AckItemWithResponse Ack an item: its work is done
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/ack (the `AckItem` operationId).
 	AckItemWithResponse(ctx context.Context, queue string, id string, body AckItemJSONRequestBody, reqEditors ...RequestEditorFn) (*AckItemResponse, error)
 
-	// AssignItemWithBodyWithResponse Let one worker alone have an item
+	// AssignItemWithBodyWithResponse Assign an item to one worker
 	//
-	// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+	// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/assign (the `AssignItem` operationId).
 	AssignItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AssignItemResponse, error)
 
-	// AssignItemWithResponse Let one worker alone have an item
+	// AssignItemWithResponse Assign an item to one worker
 	//
-	// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+	// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/assign (the `AssignItem` operationId).
 	AssignItemWithResponse(ctx context.Context, queue string, id string, body AssignItemJSONRequestBody, reqEditors ...RequestEditorFn) (*AssignItemResponse, error)
 
-	// ExtendItemWithBodyWithResponse Keep an item longer
+	// ExtendItemWithBodyWithResponse Extend the lease of an item
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/extend (the `ExtendItem` operationId).
 	ExtendItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExtendItemResponse, error)
 
-	// ExtendItemWithResponse Keep an item longer
+	// ExtendItemWithResponse Extend the lease of an item
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/extend (the `ExtendItem` operationId).
 	ExtendItemWithResponse(ctx context.Context, queue string, id string, body ExtendItemJSONRequestBody, reqEditors ...RequestEditorFn) (*ExtendItemResponse, error)
 
-	// NackItemWithBodyWithResponse The work has failed
+	// NackItemWithBodyWithResponse Nack an item: its work has failed
 	//
-	// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+	// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/nack (the `NackItem` operationId).
 	NackItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*NackItemResponse, error)
 
-	// NackItemWithResponse The work has failed
+	// NackItemWithResponse Nack an item: its work has failed
 	//
-	// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+	// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/nack (the `NackItem` operationId).
 	NackItemWithResponse(ctx context.Context, queue string, id string, body NackItemJSONRequestBody, reqEditors ...RequestEditorFn) (*NackItemResponse, error)
 
-	// RankItemWithResponse When an item that is ready is served: its place among those that any worker, or its own, is given
+	// RankItemWithResponse Show the place of a ready item in the order of service
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/items/{id}/rank (the `RankItem` operationId).
 	RankItemWithResponse(ctx context.Context, queue string, id string, params *RankItemParams, reqEditors ...RequestEditorFn) (*RankItemResponse, error)
 
-	// ReleaseItemWithBodyWithResponse Give an item back that was not begun
+	// ReleaseItemWithBodyWithResponse Release an item whose work was not begun
 	//
-	// It goes back to its place in its level and has not failed.
+	// The item goes back to its place among the items of its priority. This does not count as a failure.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/release (the `ReleaseItem` operationId).
 	ReleaseItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseItemResponse, error)
 
-	// ReleaseItemWithResponse Give an item back that was not begun
+	// ReleaseItemWithResponse Release an item whose work was not begun
 	//
-	// It goes back to its place in its level and has not failed.
+	// The item goes back to its place among the items of its priority. This does not count as a failure.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/release (the `ReleaseItem` operationId).
 	ReleaseItemWithResponse(ctx context.Context, queue string, id string, body ReleaseItemJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseItemResponse, error)
 
-	// StoreItemWithBodyWithResponse Put an item away for days
+	// StoreItemWithBodyWithResponse Store an item for days
 	//
-	// Its suspends count anew. Without attempt an operator puts away what nobody has.
+	// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/store (the `StoreItem` operationId).
 	StoreItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StoreItemResponse, error)
 
-	// StoreItemWithResponse Put an item away for days
+	// StoreItemWithResponse Store an item for days
 	//
-	// Its suspends count anew. Without attempt an operator puts away what nobody has.
+	// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/store (the `StoreItem` operationId).
 	StoreItemWithResponse(ctx context.Context, queue string, id string, body StoreItemJSONRequestBody, reqEditors ...RequestEditorFn) (*StoreItemResponse, error)
 
-	// SuspendItemWithBodyWithResponse Put an item off
+	// SuspendItemWithBodyWithResponse Suspend an item
 	//
-	// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+	// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/suspend (the `SuspendItem` operationId).
 	SuspendItemWithBodyWithResponse(ctx context.Context, queue string, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SuspendItemResponse, error)
 
-	// SuspendItemWithResponse Put an item off
+	// SuspendItemWithResponse Suspend an item
 	//
-	// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+	// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/items/{id}/suspend (the `SuspendItem` operationId).
 	SuspendItemWithResponse(ctx context.Context, queue string, id string, body SuspendItemJSONRequestBody, reqEditors ...RequestEditorFn) (*SuspendItemResponse, error)
 
-	// LeaseItemsWithBodyWithResponse Take items to work on
+	// LeaseItemsWithBodyWithResponse Lease items to work on
 	//
-	// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/lease (the `LeaseItems` operationId).
 	LeaseItemsWithBodyWithResponse(ctx context.Context, queue string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LeaseItemsResponse, error)
 
-	// LeaseItemsWithResponse Take items to work on
+	// LeaseItemsWithResponse Lease items to work on
 	//
-	// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/lease (the `LeaseItems` operationId).
 	LeaseItemsWithResponse(ctx context.Context, queue string, body LeaseItemsJSONRequestBody, reqEditors ...RequestEditorFn) (*LeaseItemsResponse, error)
 
-	// GetQueueSettingsWithResponse The settings of a queue, and which of them an operator has set
+	// GetQueueSettingsWithResponse Show the settings of a queue, and which of them an operator has set
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/queues/{queue}/settings (the `GetQueueSettings` operationId).
 	GetQueueSettingsWithResponse(ctx context.Context, queue string, reqEditors ...RequestEditorFn) (*GetQueueSettingsResponse, error)
 
-	// StepWithBodyWithResponse Many operations at once, and items to work on
+	// StepWithBodyWithResponse Do many operations at once, and lease items
 	//
-	// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+	// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/queues/{queue}/step (the `Step` operationId).
 	StepWithBodyWithResponse(ctx context.Context, queue string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StepResponse, error)
 
-	// StepWithResponse Many operations at once, and items to work on
+	// StepWithResponse Do many operations at once, and lease items
 	//
-	// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+	// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5663,18 +5663,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/types/{code} (the `GetType` operationId).
 	GetTypeWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*GetTypeResponse, error)
 
-	// PreviewTypeWithBodyWithResponse Show what a notice of a type would say
+	// PreviewTypeWithBodyWithResponse Show the texts of a notice of a type
 	//
-	// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+	// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/types/{code}/preview (the `PreviewType` operationId).
 	PreviewTypeWithBodyWithResponse(ctx context.Context, code string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewTypeResponse, error)
 
-	// PreviewTypeWithResponse Show what a notice of a type would say
+	// PreviewTypeWithResponse Show the texts of a notice of a type
 	//
-	// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+	// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7601,9 +7601,9 @@ func (r PreviewTypeResponse) ContentType() string {
 	return ""
 }
 
-// MeWithResponse Who the caller is, and what he may do
+// MeWithResponse Show the caller and the caller's rights
 //
-// For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then.
+// For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7618,7 +7618,7 @@ func (c *ClientWithResponses) MeWithResponse(ctx context.Context, reqEditors ...
 
 // PollNoticesWithResponse Poll the notices of some subscribers in one warehouse
 //
-// Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, and missed, where it is known, how many notices will not come any more.
+// Poll first without a cursor, then send the cursor of the last answer as after: no notice is missed and none comes twice. Send the answer's ETag as If-None-Match, too: while nothing is new, the answer is a 304. With wait the server answers only when something is new or the wait is over. With reset the cursor is no longer valid, and the page has the last three days: resetReason says why, and missed, where it is known, has the number of notices that will not come any more.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7633,7 +7633,7 @@ func (c *ClientWithResponses) PollNoticesWithResponse(ctx context.Context, param
 
 // SendNoticesWithBodyWithResponse Send notices
 //
-// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7648,7 +7648,7 @@ func (c *ClientWithResponses) SendNoticesWithBodyWithResponse(ctx context.Contex
 
 // SendNoticesWithResponse Send notices
 //
-// A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+// A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7661,9 +7661,9 @@ func (c *ClientWithResponses) SendNoticesWithResponse(ctx context.Context, param
 	return ParseSendNoticesResponse(rsp)
 }
 
-// ReadAllNoticesWithBodyWithResponse A user has read everything up to a cursor
+// ReadAllNoticesWithBodyWithResponse Mark all notices up to a cursor as read
 //
-// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7676,9 +7676,9 @@ func (c *ClientWithResponses) ReadAllNoticesWithBodyWithResponse(ctx context.Con
 	return ParseReadAllNoticesResponse(rsp)
 }
 
-// ReadAllNoticesWithResponse A user has read everything up to a cursor
+// ReadAllNoticesWithResponse Mark all notices up to a cursor as read
 //
-// Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+// The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7693,7 +7693,7 @@ func (c *ClientWithResponses) ReadAllNoticesWithResponse(ctx context.Context, bo
 
 // StreamNoticesWithResponse Stream the notices of some subscribers in one warehouse
 //
-// Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
+// Server-sent events: first the notices that a poll would give, then all that follow. The event notice has a notice. change says that the user has read or acked a notice. reset says that a new window of the last three days begins; its resetReason says why, and missed has the number of notices that will not come any more. unread has the number of unread notices. end says why the server ends the stream. The id of an event is a cursor. Send the last id as Last-Event-ID (browsers do so by themselves), or as after of a stream or a poll: no notice is missed and none comes twice. A comment comes every 15 s. The server disconnects a client that does not read.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7706,9 +7706,9 @@ func (c *ClientWithResponses) StreamNoticesWithResponse(ctx context.Context, par
 	return ParseStreamNoticesResponse(rsp)
 }
 
-// SummarizeNoticesWithResponse What a small window shows of a user's notices
+// SummarizeNoticesWithResponse Summarize the notices of a user for a small window
 //
-// Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. The rules are as they were some seconds ago.
+// The answer has the unread notices, the modal notices that wait for an ack, the last five notices, and the state of the rules. It covers the rules whose scope is the warehouse and the rules without scopes. The state of the rules is some seconds old.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7721,9 +7721,9 @@ func (c *ClientWithResponses) SummarizeNoticesWithResponse(ctx context.Context, 
 	return ParseSummarizeNoticesResponse(rsp)
 }
 
-// AckNoticeWithResponse A user has acked a notice
+// AckNoticeWithResponse Mark a notice as acked by a user
 //
-// Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled.
+// A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: acked`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7736,9 +7736,9 @@ func (c *ClientWithResponses) AckNoticeWithResponse(ctx context.Context, id stri
 	return ParseAckNoticeResponse(rsp)
 }
 
-// ReadNoticeWithResponse A user has read a notice
+// ReadNoticeWithResponse Mark a notice as read by a user
 //
-// Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled.
+// A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7751,7 +7751,7 @@ func (c *ClientWithResponses) ReadNoticeWithResponse(ctx context.Context, id str
 	return ParseReadNoticeResponse(rsp)
 }
 
-// ListQueuesWithResponse All queues, and how full they are, of the token's warehouses
+// ListQueuesWithResponse List the queues and their depths, for the token's warehouses
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7764,7 +7764,7 @@ func (c *ClientWithResponses) ListQueuesWithResponse(ctx context.Context, params
 	return ParseListQueuesResponse(rsp)
 }
 
-// GetQueueWithResponse How full a queue is, of the token's warehouses
+// GetQueueWithResponse Show the depth of a queue, for the token's warehouses
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7777,9 +7777,9 @@ func (c *ClientWithResponses) GetQueueWithResponse(ctx context.Context, queue st
 	return ParseGetQueueResponse(rsp)
 }
 
-// ListItemsWithResponse Look at the items of a state
+// ListItemsWithResponse List items by state
 //
-// Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so.
+// The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A page of ended items can be short or empty although there are more; the cursor says whether there are more.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7794,7 +7794,7 @@ func (c *ClientWithResponses) ListItemsWithResponse(ctx context.Context, queue s
 
 // PushItemsWithBodyWithResponse Push items
 //
-// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7809,7 +7809,7 @@ func (c *ClientWithResponses) PushItemsWithBodyWithResponse(ctx context.Context,
 
 // PushItemsWithResponse Push items
 //
-// Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+// Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7822,7 +7822,7 @@ func (c *ClientWithResponses) PushItemsWithResponse(ctx context.Context, queue s
 	return ParsePushItemsResponse(rsp)
 }
 
-// GetItemWithResponse An item, and what has happened to it
+// GetItemWithResponse Show an item and its trace
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7835,7 +7835,7 @@ func (c *ClientWithResponses) GetItemWithResponse(ctx context.Context, queue str
 	return ParseGetItemResponse(rsp)
 }
 
-// AckItemWithBodyWithResponse The work is done
+// AckItemWithBodyWithResponse Ack an item: its work is done
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7848,7 +7848,7 @@ func (c *ClientWithResponses) AckItemWithBodyWithResponse(ctx context.Context, q
 	return ParseAckItemResponse(rsp)
 }
 
-// AckItemWithResponse The work is done
+// AckItemWithResponse Ack an item: its work is done
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7861,9 +7861,9 @@ func (c *ClientWithResponses) AckItemWithResponse(ctx context.Context, queue str
 	return ParseAckItemResponse(rsp)
 }
 
-// AssignItemWithBodyWithResponse Let one worker alone have an item
+// AssignItemWithBodyWithResponse Assign an item to one worker
 //
-// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7876,9 +7876,9 @@ func (c *ClientWithResponses) AssignItemWithBodyWithResponse(ctx context.Context
 	return ParseAssignItemResponse(rsp)
 }
 
-// AssignItemWithResponse Let one worker alone have an item
+// AssignItemWithResponse Assign an item to one worker
 //
-// What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+// A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7891,7 +7891,7 @@ func (c *ClientWithResponses) AssignItemWithResponse(ctx context.Context, queue 
 	return ParseAssignItemResponse(rsp)
 }
 
-// ExtendItemWithBodyWithResponse Keep an item longer
+// ExtendItemWithBodyWithResponse Extend the lease of an item
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7904,7 +7904,7 @@ func (c *ClientWithResponses) ExtendItemWithBodyWithResponse(ctx context.Context
 	return ParseExtendItemResponse(rsp)
 }
 
-// ExtendItemWithResponse Keep an item longer
+// ExtendItemWithResponse Extend the lease of an item
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7917,9 +7917,9 @@ func (c *ClientWithResponses) ExtendItemWithResponse(ctx context.Context, queue 
 	return ParseExtendItemResponse(rsp)
 }
 
-// NackItemWithBodyWithResponse The work has failed
+// NackItemWithBodyWithResponse Nack an item: its work has failed
 //
-// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7932,9 +7932,9 @@ func (c *ClientWithResponses) NackItemWithBodyWithResponse(ctx context.Context, 
 	return ParseNackItemResponse(rsp)
 }
 
-// NackItemWithResponse The work has failed
+// NackItemWithResponse Nack an item: its work has failed
 //
-// The item is ready again after delay, or dead where it has failed as often as the queue allows.
+// The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7947,7 +7947,7 @@ func (c *ClientWithResponses) NackItemWithResponse(ctx context.Context, queue st
 	return ParseNackItemResponse(rsp)
 }
 
-// RankItemWithResponse When an item that is ready is served: its place among those that any worker, or its own, is given
+// RankItemWithResponse Show the place of a ready item in the order of service
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7960,9 +7960,9 @@ func (c *ClientWithResponses) RankItemWithResponse(ctx context.Context, queue st
 	return ParseRankItemResponse(rsp)
 }
 
-// ReleaseItemWithBodyWithResponse Give an item back that was not begun
+// ReleaseItemWithBodyWithResponse Release an item whose work was not begun
 //
-// It goes back to its place in its level and has not failed.
+// The item goes back to its place among the items of its priority. This does not count as a failure.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7975,9 +7975,9 @@ func (c *ClientWithResponses) ReleaseItemWithBodyWithResponse(ctx context.Contex
 	return ParseReleaseItemResponse(rsp)
 }
 
-// ReleaseItemWithResponse Give an item back that was not begun
+// ReleaseItemWithResponse Release an item whose work was not begun
 //
-// It goes back to its place in its level and has not failed.
+// The item goes back to its place among the items of its priority. This does not count as a failure.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7990,9 +7990,9 @@ func (c *ClientWithResponses) ReleaseItemWithResponse(ctx context.Context, queue
 	return ParseReleaseItemResponse(rsp)
 }
 
-// StoreItemWithBodyWithResponse Put an item away for days
+// StoreItemWithBodyWithResponse Store an item for days
 //
-// Its suspends count anew. Without attempt an operator puts away what nobody has.
+// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8005,9 +8005,9 @@ func (c *ClientWithResponses) StoreItemWithBodyWithResponse(ctx context.Context,
 	return ParseStoreItemResponse(rsp)
 }
 
-// StoreItemWithResponse Put an item away for days
+// StoreItemWithResponse Store an item for days
 //
-// Its suspends count anew. Without attempt an operator puts away what nobody has.
+// Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8020,9 +8020,9 @@ func (c *ClientWithResponses) StoreItemWithResponse(ctx context.Context, queue s
 	return ParseStoreItemResponse(rsp)
 }
 
-// SuspendItemWithBodyWithResponse Put an item off
+// SuspendItemWithBodyWithResponse Suspend an item
 //
-// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8035,9 +8035,9 @@ func (c *ClientWithResponses) SuspendItemWithBodyWithResponse(ctx context.Contex
 	return ParseSuspendItemResponse(rsp)
 }
 
-// SuspendItemWithResponse Put an item off
+// SuspendItemWithResponse Suspend an item
 //
-// For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+// The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8050,9 +8050,9 @@ func (c *ClientWithResponses) SuspendItemWithResponse(ctx context.Context, queue
 	return ParseSuspendItemResponse(rsp)
 }
 
-// LeaseItemsWithBodyWithResponse Take items to work on
+// LeaseItemsWithBodyWithResponse Lease items to work on
 //
-// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8065,9 +8065,9 @@ func (c *ClientWithResponses) LeaseItemsWithBodyWithResponse(ctx context.Context
 	return ParseLeaseItemsResponse(rsp)
 }
 
-// LeaseItemsWithResponse Take items to work on
+// LeaseItemsWithResponse Lease items to work on
 //
-// The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8080,7 +8080,7 @@ func (c *ClientWithResponses) LeaseItemsWithResponse(ctx context.Context, queue 
 	return ParseLeaseItemsResponse(rsp)
 }
 
-// GetQueueSettingsWithResponse The settings of a queue, and which of them an operator has set
+// GetQueueSettingsWithResponse Show the settings of a queue, and which of them an operator has set
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8093,9 +8093,9 @@ func (c *ClientWithResponses) GetQueueSettingsWithResponse(ctx context.Context, 
 	return ParseGetQueueSettingsResponse(rsp)
 }
 
-// StepWithBodyWithResponse Many operations at once, and items to work on
+// StepWithBodyWithResponse Do many operations at once, and lease items
 //
-// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8108,9 +8108,9 @@ func (c *ClientWithResponses) StepWithBodyWithResponse(ctx context.Context, queu
 	return ParseStepResponse(rsp)
 }
 
-// StepWithResponse Many operations at once, and items to work on
+// StepWithResponse Do many operations at once, and lease items
 //
-// Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+// Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8227,9 +8227,9 @@ func (c *ClientWithResponses) GetTypeWithResponse(ctx context.Context, code stri
 	return ParseGetTypeResponse(rsp)
 }
 
-// PreviewTypeWithBodyWithResponse Show what a notice of a type would say
+// PreviewTypeWithBodyWithResponse Show the texts of a notice of a type
 //
-// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8242,9 +8242,9 @@ func (c *ClientWithResponses) PreviewTypeWithBodyWithResponse(ctx context.Contex
 	return ParsePreviewTypeResponse(rsp)
 }
 
-// PreviewTypeWithResponse Show what a notice of a type would say
+// PreviewTypeWithResponse Show the texts of a notice of a type
 //
-// A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+// The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

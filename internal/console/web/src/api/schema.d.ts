@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what
-         * @description Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items.
+         * List the recorded changes
+         * @description Every change of settings has a record. The change and its record are written together, and nobody can change or remove the record. Changes of data have no record: notices, marks of readers, and the work on items.
          */
         get: operations["list-audit"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how the ledger's clock stands
-         * @description Nodes go by the clock of the ledger. One that goes back by more than 5 s begins a new term; one that goes ahead by more than an hour while nodes run is not believed until an operator confirms it.
+         * Show the state of the ledger's clock
+         * @description All nodes use the clock of the ledger. When the clock goes back by more than 5 s, a new term begins. When it goes ahead by more than an hour while nodes run, the nodes do not use the new time until an operator confirms it.
          */
         get: operations["get-clock"];
         put?: never;
@@ -55,7 +55,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm a ledger's clock that went ahead
-         * @description Nodes go by the clock from then on: what has expired by it expires, and what came due is made good as catch_up of each rule says.
+         * @description From then on all nodes use the new time. What has expired by that time expires. Firings that are due by that time run as catch_up of each rule says.
          */
         post: operations["confirm-clock"];
         delete?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says.
+         * @description A delivery is one notice on its way to one sink. The inbox and queues are tried until they take the delivery. Push channels are tried as the strategy says.
          */
         get: operations["list-deliveries"];
         put?: never;
@@ -110,7 +110,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a delivery that is pending */
+        /** Cancel a pending delivery */
         post: operations["cancel-delivery"];
         delete?: never;
         options?: never;
@@ -129,7 +129,7 @@ export interface paths {
         put?: never;
         /**
          * Try a delivery again, at once
-         * @description One that failed, timed out or was canceled is pending again: a timed one has all its time anew, and what canceled one does not do so again. One that waits for its time does not wait any more.
+         * @description A delivery that failed, timed out or was canceled becomes pending again. A timed delivery gets its full time again. The reason that canceled a delivery does not cancel it again. A delivery that waits for its time is tried at once.
          */
         post: operations["retry-delivery"];
         delete?: never;
@@ -148,8 +148,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel deliveries that are pending
-         * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, and the same request with it as the filter's `after` goes on.
+         * Cancel pending deliveries
+         * @description The request names deliveries by number or chooses them by a filter. The deliveries of a filter are changed in portions. While the answer has `cursor`, there are more: repeat the request with the cursor as the filter's `after`.
          */
         post: operations["cancel-deliveries"];
         delete?: never;
@@ -166,8 +166,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Group what failed or timed out by its cause
-         * @description A cause is what the latest attempt came to: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. What the other side refused for good, and will refuse again, is a cause of its own: `refused`, with the status behind a colon. Up to 10,000 deliveries of each sink and state are looked at.
+         * Group failed and timed out deliveries by cause
+         * @description A cause is the result of the latest attempt: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. A refusal that further attempts cannot change is a separate cause: `refused`, with the status after a colon. The list covers up to 10,000 deliveries of each sink and state.
          */
         get: operations["list-delivery-causes"];
         put?: never;
@@ -189,7 +189,7 @@ export interface paths {
         put?: never;
         /**
          * Try deliveries again, at once
-         * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, and the same request with it as the filter's `after` goes on. Without a state, a filter chooses what failed or timed out.
+         * @description The request names deliveries by number or chooses them by a filter. The deliveries of a filter are changed in portions. While the answer has `cursor`, there are more: repeat the request with the cursor as the filter's `after`. A filter without a state chooses the deliveries that failed or timed out.
          */
         post: operations["retry-deliveries"];
         delete?: never;
@@ -207,7 +207,7 @@ export interface paths {
         };
         /**
          * Find notices, open findings and items by a bin, a SKU or an order
-         * @description For operators: 20 of each at most. Of notices it looks at the latest 20,000, and at what people read of them: key, texts and data; of open findings at key and last row; of items at dedupe key, subject and payload. A finding whose whole key is the text, and items whose dedupe key is, are found at once. more says of what there may be more: more than 20, or what the bounds or a second were too short for.
+         * @description For operators. The answer has at most 20 notices, 20 findings and 20 items. The search covers key, texts and data of the latest 20,000 notices; key and last row of open findings; and dedupe key, subject and payload of items. A finding whose whole key is the text, and an item whose dedupe key is the text, are found at once. more lists the kinds that may have more results, because there are more than 20 or because a bound or the time of one second was reached.
          */
         get: operations["find"];
         put?: never;
@@ -227,13 +227,13 @@ export interface paths {
         };
         /**
          * Poll as clients of the old web service do
-         * @description Always XML, errors too, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Parameters that the service does not know are ignored.
+         * @description Answers and errors are always XML, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Unknown parameters are ignored.
          */
         get: operations["legacy-list-notifications"];
         put?: never;
         /**
          * Poll as clients of the old web service do, with parameters in a form or in XML
-         * @description Always XML, errors too, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Parameters that the service does not know are ignored.
+         * @description Answers and errors are always XML, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Unknown parameters are ignored.
          */
         post: operations["legacy-post-notifications"];
         delete?: never;
@@ -287,8 +287,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who the caller is, and what he may do
-         * @description For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then.
+         * Show the caller and the caller's rights
+         * @description For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox.
          */
         get: operations["me"];
         put?: never;
@@ -308,13 +308,13 @@ export interface paths {
         };
         /**
          * Poll the notices of some subscribers in one warehouse
-         * @description Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, and missed, where it is known, how many notices will not come any more.
+         * @description Poll first without a cursor, then send the cursor of the last answer as after: no notice is missed and none comes twice. Send the answer's ETag as If-None-Match, too: while nothing is new, the answer is a 304. With wait the server answers only when something is new or the wait is over. With reset the cursor is no longer valid, and the page has the last three days: resetReason says why, and missed, where it is known, has the number of notices that will not come any more.
          */
         get: operations["poll-notices"];
         put?: never;
         /**
          * Send notices
-         * @description A business system sends notices of its own, all or none. They are recorded before the answer comes. Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice.
+         * @description A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice.
          */
         post: operations["send-notices"];
         delete?: never;
@@ -331,8 +331,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a notice and what became of it
-         * @description For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it.
+         * Show a notice and its history
+         * @description For operators. The answer has the notice from the ledger, its run, the other notices of its episode, its deliveries to all sinks with the queue items, and the users who have read and acked it.
          */
         get: operations["get-notice"];
         put?: never;
@@ -353,8 +353,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A user has acked a notice
-         * @description Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled.
+         * Mark a notice as acked by a user
+         * @description A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: acked`.
          */
         post: operations["ack-notice"];
         delete?: never;
@@ -373,8 +373,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A user has read a notice
-         * @description Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled.
+         * Mark a notice as read by a user
+         * @description A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`.
          */
         post: operations["read-notice"];
         delete?: never;
@@ -393,8 +393,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A user has read everything up to a cursor
-         * @description Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked.
+         * Mark all notices up to a cursor as read
+         * @description The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks them.
          */
         post: operations["read-all-notices"];
         delete?: never;
@@ -412,7 +412,7 @@ export interface paths {
         };
         /**
          * Search the notices of the ledger
-         * @description For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked.
+         * @description For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: those of the rule, or else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has read.
          */
         get: operations["search-notices"];
         put?: never;
@@ -432,7 +432,7 @@ export interface paths {
         };
         /**
          * Stream the notices of some subscribers in one warehouse
-         * @description Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
+         * @description Server-sent events: first the notices that a poll would give, then all that follow. The event notice has a notice. change says that the user has read or acked a notice. reset says that a new window of the last three days begins; its resetReason says why, and missed has the number of notices that will not come any more. unread has the number of unread notices. end says why the server ends the stream. The id of an event is a cursor. Send the last id as Last-Event-ID (browsers do so by themselves), or as after of a stream or a poll: no notice is missed and none comes twice. A comment comes every 15 s. The server disconnects a client that does not read.
          */
         get: operations["stream-notices"];
         put?: never;
@@ -451,8 +451,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a small window shows of a user's notices
-         * @description Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. The rules are as they were some seconds ago.
+         * Summarize the notices of a user for a small window
+         * @description The answer has the unread notices, the modal notices that wait for an ack, the last five notices, and the state of the rules. It covers the rules whose scope is the warehouse and the rules without scopes. The state of the rules is some seconds old.
          */
         get: operations["summarize-notices"];
         put?: never;
@@ -471,8 +471,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How everything is, at a glance
-         * @description Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none.
+         * Show the state of the whole system at a glance
+         * @description The answer has rules by health, notices by hour, findings by warehouse, queues, sinks, nodes and dependencies. A node reads these facts at most every two seconds, for all callers together. It answers even where it cannot read some parts. Rules, notices, findings and items are those of the token's warehouses; sinks have no warehouses.
          */
         get: operations["overview"];
         put?: never;
@@ -491,8 +491,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List runs that failed lately, of all rules, the latest first
-         * @description The 200 latest, of the last hour by default. Those of a rule are in GET /rules/{rule}/runs, for as long as the ledger keeps them.
+         * List the latest failed runs of all rules, the latest first
+         * @description The answer has the 200 latest failed runs, of the last hour by default. GET /rules/{rule}/runs has the failed runs of one rule for as long as the ledger keeps them.
          */
         get: operations["list-failures"];
         put?: never;
@@ -511,8 +511,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How things were: notices, findings, ages and lateness over time
-         * @description Points of a minute in the last two hours, of ten minutes in the last 25 hours, else of an hour, for 31 days. One node takes a sample each minute. A point without samples has notices alone: nobody looked then. Rules, notices, findings and items are those of the token's warehouses.
+         * Show notices, findings, ages and lateness over time
+         * @description The points are one minute long for the last two hours, ten minutes for the last 25 hours, and one hour for the last 31 days. One node takes a sample each minute. A point without samples has only notices, because no node took a sample then. Rules, notices, findings and items are those of the token's warehouses.
          */
         get: operations["overview-history"];
         put?: never;
@@ -532,7 +532,7 @@ export interface paths {
         };
         /**
          * Stream the overview
-         * @description Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes (at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.
+         * @description Server-sent events. The event overview has the answer of GET /overview. It comes at once, and then after each change, at most every two seconds. Values that change with time alone (at, seen, ages) cause an event at most every 15 s. The event end says why the server ends the stream. A comment comes every 15 s. The server disconnects a client that does not read.
          */
         get: operations["stream-overview"];
         put?: never;
@@ -550,7 +550,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All queues, and how full they are, of the token's warehouses */
+        /** List the queues and their depths, for the token's warehouses */
         get: operations["list-queues"];
         put?: never;
         post?: never;
@@ -567,7 +567,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How full a queue is, of the token's warehouses */
+        /** Show the depth of a queue, for the token's warehouses */
         get: operations["get-queue"];
         put?: never;
         post?: never;
@@ -585,14 +585,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at the items of a state
-         * @description Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so.
+         * List items by state
+         * @description The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A page of ended items can be short or empty although there are more; the cursor says whether there are more.
          */
         get: operations["list-items"];
         put?: never;
         /**
          * Push items
-         * @description Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
+         * @description Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key.
          */
         post: operations["push-items"];
         delete?: never;
@@ -608,11 +608,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An item, and what has happened to it */
+        /** Show an item and its trace */
         get: operations["get-item"];
         put?: never;
         post?: never;
-        /** Take an item out */
+        /** Remove an item */
         delete: operations["remove-item"];
         options?: never;
         head?: never;
@@ -628,7 +628,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The work is done */
+        /** Ack an item: its work is done */
         post: operations["ack-item"];
         delete?: never;
         options?: never;
@@ -646,8 +646,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let one worker alone have an item
-         * @description What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed.
+         * Assign an item to one worker
+         * @description A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. This does not count as a failure.
          */
         post: operations["assign-item"];
         delete?: never;
@@ -665,7 +665,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep an item longer */
+        /** Extend the lease of an item */
         post: operations["extend-item"];
         delete?: never;
         options?: never;
@@ -682,7 +682,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End an item that nobody has */
+        /** End an item that is not leased */
         post: operations["finish-item"];
         delete?: never;
         options?: never;
@@ -700,8 +700,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The work has failed
-         * @description The item is ready again after delay, or dead where it has failed as often as the queue allows.
+         * Nack an item: its work has failed
+         * @description The item is ready again after delay. It becomes dead if it has failed as often as the queue allows.
          */
         post: operations["nack-item"];
         delete?: never;
@@ -717,7 +717,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** When an item that is ready is served: its place among those that any worker, or its own, is given */
+        /** Show the place of a ready item in the order of service */
         get: operations["rank-item"];
         put?: never;
         post?: never;
@@ -737,8 +737,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give an item back that was not begun
-         * @description It goes back to its place in its level and has not failed.
+         * Release an item whose work was not begun
+         * @description The item goes back to its place among the items of its priority. This does not count as a failure.
          */
         post: operations["release-item"];
         delete?: never;
@@ -758,7 +758,7 @@ export interface paths {
         put?: never;
         /**
          * Make a dead item ready again
-         * @description Its failures count anew.
+         * @description Its failures are counted from zero again.
          */
         post: operations["requeue-item"];
         delete?: never;
@@ -777,8 +777,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give an item another priority or order
-         * @description It moves at once to its place in the order of service. What a worker has stays as it is: 409 item_leased.
+         * Set the priority or the order of an item
+         * @description The item moves at once to its new place in the order of service. A leased item stays as it is: 409 item_leased.
          */
         post: operations["set-item"];
         delete?: never;
@@ -797,8 +797,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put an item away for days
-         * @description Its suspends count anew. Without attempt an operator puts away what nobody has.
+         * Store an item for days
+         * @description Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased.
          */
         post: operations["store-item"];
         delete?: never;
@@ -817,8 +817,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put an item off
-         * @description For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has.
+         * Suspend an item
+         * @description The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. Without attempt an operator suspends an item that is not leased.
          */
         post: operations["suspend-item"];
         delete?: never;
@@ -837,8 +837,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take items to work on
-         * @description The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item.
+         * Lease items to work on
+         * @description Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
          */
         post: operations["lease-items"];
         delete?: never;
@@ -857,8 +857,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give out nothing more
-         * @description On every node and for all warehouses, at once: the token must be for all of them. What is leased goes on, and items are taken in. Survives a loss of Redis.
+         * Pause a queue: lease no more items
+         * @description The pause holds at once on every node and for all warehouses, so the token must be for all warehouses. Leased items stay leased, and the queue still accepts items. The pause survives a loss of Redis.
          */
         post: operations["pause-queue"];
         delete?: never;
@@ -877,8 +877,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take out a range of items
-         * @description The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves.
+         * Remove a range of items
+         * @description The ranks are those of the state's list at this moment. Read the list right before the call, and pause the queue if its items move.
          */
         post: operations["remove-range"];
         delete?: never;
@@ -898,7 +898,7 @@ export interface paths {
         put?: never;
         /**
          * Make dead items ready again
-         * @description Those that are named, or all that are not withheld. Their failures count anew.
+         * @description The call requeues the named items, or all dead items that are not withheld. Their failures are counted from zero again.
          */
         post: operations["requeue-items"];
         delete?: never;
@@ -916,7 +916,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give out items again */
+        /** Resume a queue: lease items again */
         post: operations["resume-queue"];
         delete?: never;
         options?: never;
@@ -931,12 +931,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The settings of a queue, and which of them an operator has set */
+        /** Show the settings of a queue, and which of them an operator has set */
         get: operations["get-queue-settings"];
         put?: never;
         /**
          * Change settings of a queue while it runs
-         * @description On every node within a second, for the queue and its test twin, in the place of the configuration until they are reset. They are about all warehouses: the token must be for all of them. Of two changes of a setting the later one counts. Items that wait stay as they are: what is leased or put off keeps its time, an item keeps its failures, which count against maxAttempts when it fails next, and its suspends, which count against suspendSteps.
+         * @description The settings hold on every node within a second, for the queue and its test twin. They replace the configuration until somebody resets them. They hold for all warehouses, so the token must be for all warehouses. The later of two changes of a setting wins. Waiting items stay as they are: a leased or delayed item keeps its time. An item keeps its failures, which count against maxAttempts at its next failure, and its suspends, which count against suspendSteps.
          */
         post: operations["set-queue-settings"];
         delete?: never;
@@ -955,8 +955,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Many operations at once, and items to work on
-         * @description Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
+         * Do many operations at once, and lease items
+         * @description Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused.
          */
         post: operations["step"];
         delete?: never;
@@ -973,8 +973,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the workers that a queue knows
-         * @description Who holds leases of items of the token's warehouses, who held some lately, and to whom items are assigned: the latest lease first. An item can be assigned to others, too.
+         * List the workers of a queue
+         * @description The list has the workers that hold leases of items of the token's warehouses, that held such leases recently, or that have items assigned. The latest lease comes first. An item can also be assigned to a worker outside of the list.
          */
         get: operations["list-workers"];
         put?: never;
@@ -992,7 +992,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the rules and how they are */
+        /** List the rules and their state */
         get: operations["list-rules"];
         put?: never;
         post?: never;
@@ -1009,7 +1009,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a rule and how it is in each scope */
+        /** Show a rule and its state in each scope */
         get: operations["get-rule"];
         put?: never;
         post?: never;
@@ -1028,7 +1028,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go back to what the rule's file says */
+        /** Clear the switch of a rule, so that its file decides again */
         post: operations["clear-rule"];
         delete?: never;
         options?: never;
@@ -1046,8 +1046,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stop a rule, whatever its file says
-         * @description In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them.
+         * Disable a rule, whatever its file says
+         * @description The switch holds on every node within a second. A run that has begun goes on to its end. Findings are frozen: they make no notices, do not resolve, and no time passes for them.
          */
         post: operations["disable-rule"];
         delete?: never;
@@ -1067,7 +1067,7 @@ export interface paths {
         put?: never;
         /**
          * Try another text of a rule
-         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit. With check the text is checked alone.
+         * @description The node checks the text like a rule file, compares it with the running version, and runs it read-only on the source, from the ledger's state. Nothing is saved, because rules come only from files. The token must be for all warehouses. The audit records who tried a text, with the size and the SHA-256 of the text. With check the node only checks the text.
          */
         post: operations["draft-rule"];
         delete?: never;
@@ -1086,8 +1086,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a rule run, whatever its file says
-         * @description In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good.
+         * Enable a rule, whatever its file says
+         * @description The switch holds on every node within a second. It survives reloads and restarts, until somebody clears it or it ends. Firings that were due while the rule was disabled are skipped.
          */
         post: operations["enable-rule"];
         delete?: never;
@@ -1124,7 +1124,7 @@ export interface paths {
         put?: never;
         /**
          * Run a rule now and show what it would do
-         * @description The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told.
+         * @description The probe runs read-only on the source. Its rows are judged as in a firing that continues from the ledger's state. Nobody gets a notice. The only thing written is the audit record of the caller.
          */
         post: operations["preview-rule"];
         delete?: never;
@@ -1144,7 +1144,7 @@ export interface paths {
         put?: never;
         /**
          * Make a rule in shadow live
-         * @description From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and resolutions go where their findings were told. Promoting twice changes nothing.
+         * @description From its next run on, on every node, the rule delivers the notices of new findings. Findings that it knows already make no second notice. A resolution goes where the notice of its finding went. Promoting a rule twice changes nothing.
          */
         post: operations["promote-rule"];
         delete?: never;
@@ -1163,8 +1163,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Move the watermark of a rule, back or forward
-         * @description The next firing begins at the new position, on every node: a rewind back has rows judged again, and a rewind forward skips rows. Events whose notices the ledger still has are not told again. A dry run counts what would follow and moves nothing; the source is read, and who asked is written to the audit. While a firing runs nothing is moved (409).
+         * Move the watermark of a rule back or forward
+         * @description The next firing on any node begins at the new position. A rewind back judges rows again, and a rewind forward skips rows. Events whose notices the ledger still has make no second notice. A dry run counts what would follow and moves nothing. It reads the source, and the audit records the caller. While a firing runs, nothing is moved (409).
          */
         post: operations["rewind-rule"];
         delete?: never;
@@ -1183,8 +1183,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a firing of a rule now
-         * @description Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on.
+         * Run a rule now
+         * @description The firing runs once in the cluster, also for a disabled rule. If the run takes longer than a few seconds, the answer is 202 and the run goes on.
          */
         post: operations["run-rule"];
         delete?: never;
@@ -1218,8 +1218,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how a rule is written
-         * @description The text is that of the running version, of the answering node's files. A token that is not for all warehouses sees a rule of whose scopes all are its own.
+         * Show the text of a rule
+         * @description The text is that of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token allows all scopes of the rule.
          */
         get: operations["get-rule-source"];
         put?: never;
@@ -1237,7 +1237,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is known of one finding, and what holds it back */
+        /** Explain the state of one finding, and why it makes no notice */
         get: operations["why"];
         put?: never;
         post?: never;
@@ -1256,7 +1256,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop every rule, whatever else is switched */
+        /** Stop every rule, whatever its switch says */
         post: operations["pause-rules"];
         delete?: never;
         options?: never;
@@ -1306,8 +1306,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the rules whose scopes come from a query, and how their lists stand
-         * @description Each row that the query of a rule file returns is a scope of the rule. A query that fails keeps the last list.
+         * List the rules whose scopes come from a query, and the state of their lists
+         * @description Each row that the query of a rule file returns is a scope of the rule. When the query fails, the last list stays in force.
          */
         get: operations["list-scope-origins"];
         put?: never;
@@ -1329,8 +1329,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget the list of scopes of a rule that has no query any more
-         * @description It is refused while the rule files of the node have a query for the rule.
+         * Forget the list of scopes of a rule that no longer has a query
+         * @description The call is refused while the rule files of the node have a query for the rule.
          */
         delete: operations["forget-scopes"];
         options?: never;
@@ -1348,8 +1348,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm a list of scopes that is empty, or removes more than half
-         * @description The list that has the hash is taken at once. Where another list waits by now, nothing is changed.
+         * Confirm a list of scopes that is empty or removes more than half
+         * @description The list with this hash comes into force at once. If another list waits now, nothing changes.
          */
         post: operations["confirm-scopes"];
         delete?: never;
@@ -1367,7 +1367,7 @@ export interface paths {
         };
         /**
          * List silences and maintenance windows, the latest first
-         * @description A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule.
+         * @description A silence withholds notices and deliveries, not findings. Findings open, last and resolve as usual. If a finding still fires when the silence ends, the next run of its rule makes the notice.
          */
         get: operations["list-silences"];
         put?: never;
@@ -1421,8 +1421,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the sinks, and how they do
-         * @description The deliveries are those of all nodes; breaker, limits and errors are those of the node that answers.
+         * List the sinks and their state
+         * @description Deliveries are counted over all nodes. Breaker, limits and errors are those of the node that answers.
          */
         get: operations["list-sinks"];
         put?: never;
@@ -1440,7 +1440,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a sink, and how it does */
+        /** Show a sink and its state */
         get: operations["get-sink"];
         put?: never;
         post?: never;
@@ -1457,7 +1457,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The state of the node, its rules and deliveries */
+        /** Show the state of the node, its rules and deliveries */
         get: operations["status"];
         put?: never;
         post?: never;
@@ -1547,8 +1547,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the sources that subscriptions come from
-         * @description A query of the configuration keeps the subscriptions of a source equal to a table of the WMS. A query that fails keeps the last list.
+         * List the sources that list subscriptions
+         * @description A query in the configuration keeps the subscriptions of a source equal to a table of the WMS. When the query fails, the last list stays in force.
          */
         get: operations["list-subscription-origins"];
         put?: never;
@@ -1570,7 +1570,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm a list of a source that removes more than half of its subscriptions
-         * @description The list that has the hash is taken at once. Where another list waits by now, nothing is changed.
+         * @description The list with this hash comes into force at once. If another list waits now, nothing changes.
          */
         post: operations["confirm-subscriptions"];
         delete?: never;
@@ -1589,8 +1589,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let people change the subscriptions of a source that is not asked any more
-         * @description They stay, and count as made by hand. It is refused while the configuration names the source.
+         * Let people change the subscriptions of a source that is no longer asked
+         * @description The subscriptions stay, and count as made by hand. The call is refused while the configuration has the source.
          */
         post: operations["release-subscriptions"];
         delete?: never;
@@ -1611,7 +1611,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API token
-         * @description The answer has its secret, which is kept nowhere. The token is good on every node within a second.
+         * @description The answer has the secret of the token. Tallyman does not store the secret. Every node accepts the token within a second.
          */
         post: operations["create-token"];
         delete?: never;
@@ -1630,8 +1630,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End an API token
-         * @description It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing.
+         * Revoke an API token
+         * @description Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing.
          */
         post: operations["revoke-token"];
         delete?: never;
@@ -1687,8 +1687,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show what a notice of a type would say
-         * @description A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+         * Show the texts of a notice of a type
+         * @description The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and the catalogue does not change.
          */
         post: operations["preview-type"];
         delete?: never;
@@ -1773,42 +1773,42 @@ export interface components {
             /** @enum {string} */
             fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "differs" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event" | "seen_before" | "baseline";
             /**
-             * @description where that notice tells others too
+             * @description kind of the notice, where the notice has other findings, too
              * @enum {string}
              */
             in?: "group" | "digest";
             key: string;
             /**
              * Format: date-time
-             * @description pends: when it fires; kept: when it resolves; goes_on: when it is told again
+             * @description pends: when the finding fires. kept: when it resolves. goes_on: when it makes its next notice
              */
             next?: string;
-            /** @description id of the notice that tells it */
+            /** @description id of the finding's notice */
             notice?: string;
             /**
              * Format: date-time
-             * @description pending: seen first; firing: fired
+             * @description of a pending finding: when it was first seen. Of a firing finding: since when it fires
              */
             since?: string;
         };
         Attempt: {
             /**
              * Format: date-time
-             * @description when it began
+             * @description when the attempt began
              */
             at: string;
             /**
              * Format: int64
-             * @description how long it took, rounded up; absent of a delivery that the inbox or a queue took at the first attempt
+             * @description length of the attempt, rounded up; absent where the inbox or a queue took the delivery at the first attempt
              */
             durationMs?: number;
-            /** @description why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count */
+            /** @description why the attempt failed; absent where the other side took the delivery. An attempt that ended because the node stopped says so, and does not count */
             error?: string;
-            /** @description the other side will never take the delivery, however often it is tried */
+            /** @description true where the other side will never take the delivery, so further attempts are useless */
             refused?: boolean;
             /**
              * Format: int64
-             * @description the code of the other side's answer, of HTTP or SMTP; absent where it gave none
+             * @description status code of the answer, from HTTP or SMTP; absent where there was no answer
              * @example 503
              */
             status?: number;
@@ -1816,19 +1816,19 @@ export interface components {
         Audit: {
             /** @description the latest first */
             changes: components["schemas"]["AuditChange"][];
-            /** @description there are earlier ones: ask with it as after */
+            /** @description present where there are earlier changes: send it as after to get the next page */
             cursor?: string;
         };
         AuditChange: {
             /** @example rule.disable */
             action: string;
-            /** @description the state after, or what was asked and done */
+            /** @description the state after the change, or what was asked for and done */
             after?: unknown;
             /** Format: date-time */
             at: string;
-            /** @description the state before; absent where there was none or it does not matter */
+            /** @description the state before the change; absent where there was no state or it does not matter */
             before?: unknown;
-            /** @description user:<id>, service:<id>, local:<user> of who has opened the ledger itself, or node:<name> of what no person asked for */
+            /** @description author of the change: user:<id>, service:<id>, local:<user> for a user of the machine who opened the ledger directly, or node:<name> for a change that no person asked for */
             by: string;
             /** Format: int64 */
             id: number;
@@ -1836,7 +1836,7 @@ export interface components {
             object: string;
             reason?: string;
             /**
-             * @description how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file, start, node and clock: rule files that were read, a node that has started, one that has found a restored ledger, and one that has seen that the ledger's clock was set. Older records have api or cli, which the client said of itself
+             * @description how the author was authenticated. token:<id>: an API token. jwt: a JWT. none: auth.mode none. local: a user of the machine who opened the ledger directly. file: rule files were read. start: a node started. node: a node found a restored ledger. clock: a node saw that the ledger's clock was set. Older records have api or cli, which the client chose itself
              * @example token:t_5rmwxhkqj2ab
              */
             via: string;
@@ -1902,19 +1902,19 @@ export interface components {
         Breaker: {
             /**
              * Format: int64
-             * @description transient errors in a row, while it is not open
+             * @description transient errors in a row while the breaker is not open
              */
             failures: number;
             /** Format: date-time */
             since: string;
             /**
-             * @description open: nothing is tried; half_open: one delivery is, and decides
+             * @description open: no delivery is tried. half_open: one delivery is tried, and its result decides
              * @enum {string}
              */
             state: "closed" | "open" | "half_open";
             /**
              * Format: date-time
-             * @description open: when one delivery is tried
+             * @description while open: when one delivery is tried
              */
             until?: string;
         };
@@ -1926,9 +1926,9 @@ export interface components {
             reason?: string;
         };
         CancelMany: {
-            /** @description instead of ids: every one of which all this is true; it says something at least */
+            /** @description all deliveries that meet every condition here, instead of ids. The filter needs one condition at least */
             filter?: components["schemas"]["DeliveryFilter"];
-            /** @description these */
+            /** @description numbers of deliveries */
             ids?: number[];
             /**
              * @description shown as the delivery's last error
@@ -1939,20 +1939,20 @@ export interface components {
         Changed: {
             /**
              * Format: int64
-             * @description deliveries; others stay as they are
+             * @description number of changed deliveries; the others stay as they are
              */
             changed: number;
-            /** @description there are more: ask again with it as the filter's after */
+            /** @description present where there are more: repeat the request with it as after in the filter */
             cursor?: string;
-            /** @description which of those that were named */
+            /** @description which of the named deliveries were changed */
             ids?: number[];
         };
         ChangedField: {
             after: string;
-            /** @description empty where it is not set */
+            /** @description empty where the field is not set */
             before: string;
             /**
-             * @description as in a rule file
+             * @description path of the field, as in a rule file
              * @example schedule.cron
              */
             path: string;
@@ -1960,32 +1960,32 @@ export interface components {
         Clock: {
             /**
              * Format: double
-             * @description by how much the clock went ahead while nodes ran; nodes do not go by that, and nothing expires or is pruned by it, until an operator confirms the clock
+             * @description seconds by which the clock went ahead while nodes ran. Until an operator confirms the clock, the nodes do not use the new time, and nothing expires or is pruned by it
              */
             aheadSeconds?: number;
             /**
              * Format: date-time
-             * @description when it went ahead, by the time that nodes go by
+             * @description when the clock went ahead, by the time that the nodes use
              */
             aheadSince?: string;
             /**
              * Format: double
-             * @description by how much the clock went back when the term began
+             * @description seconds by which the clock went back when the term began
              */
             backSeconds?: number;
             /**
              * Format: date-time
-             * @description when the term began, by its clock
+             * @description when the term began, by the clock of the term
              */
             began?: string;
             /**
              * Format: date-time
-             * @description the time that nodes go by
+             * @description the time that the nodes use
              */
             now: string;
             /**
              * Format: int64
-             * @description counts how often the clock went back by more than 5 s; firings, and the ids of their notices, are told apart by it
+             * @description number of times the clock went back by more than 5 s. Firings and the ids of their notices carry the term, so that they stay distinct
              */
             term: number;
         };
@@ -2004,7 +2004,7 @@ export interface components {
             added: number;
             /**
              * Format: int64
-             * @description scopes alone: those that have another time zone or other parameters
+             * @description for scopes only: number of scopes with another time zone or other parameters
              */
             changed?: number;
             /** Format: int64 */
@@ -2012,7 +2012,7 @@ export interface components {
         };
         ConfirmList: {
             /**
-             * @description of the list that was shown; another one is refused
+             * @description hash of the list that was shown. Any other list is refused
              * @example 5f2a9c0d1e3b4a67
              */
             hash: string;
@@ -2028,7 +2028,7 @@ export interface components {
             notices: number;
             /**
              * Format: int64
-             * @description findings after the run
+             * @description number of pending findings after the run
              */
             pending: number;
             /** Format: int64 */
@@ -2036,18 +2036,18 @@ export interface components {
         };
         Deliver: {
             /**
-             * @description delayed: when, instead of delay; RFC 3339
+             * @description for delayed: time of the first attempt, instead of delay; RFC 3339
              * @example 2026-06-01T18:00:00+08:00
              */
             at?: string;
             /**
-             * @description delayed: how long after now, in s, m, h, d
+             * @description for delayed: time from now to the first attempt, in s, m, h, d
              * @example 10m
              */
             delay?: string;
             /**
              * Format: int64
-             * @description delayed: how often it is tried again
+             * @description for delayed: number of attempts after the first
              */
             retry?: number;
             /**
@@ -2056,28 +2056,28 @@ export interface components {
              */
             sink: string;
             /**
-             * @description immediate: one attempt; delayed: later, and only unless; important: until it succeeds or the notice expires; timed: until within has passed. Immediate by default
+             * @description immediate: one attempt. delayed: a later attempt, unless the condition in unless is met. important: attempts until one succeeds or the notice expires. timed: attempts until within has passed. Immediate by default
              * @enum {string}
              */
             strategy?: "immediate" | "delayed" | "important" | "timed";
             /**
-             * @description delayed: what makes it needless, by any recipient
+             * @description for delayed: what makes the delivery needless, by any recipient
              * @enum {string}
              */
             unless?: "read" | "acked";
             /**
-             * @description important: sent goes on after the notice has expired, until the channel takes it or an operator cancels
+             * @description for important: with sent, attempts go on after the notice has expired, until the channel takes it or an operator cancels
              * @enum {string}
              */
             until?: "sent";
             /**
-             * @description timed: for how long it is tried, in s, m, h, d
+             * @description for timed: how long the delivery is tried, in s, m, h, d
              * @example 30m
              */
             within?: string;
         };
         Deliveries: {
-            /** @description there are more: ask with it as after */
+            /** @description present where there are more: send it as after to get the next page */
             cursor?: string;
             /** @description the latest first */
             deliveries: components["schemas"]["Delivery"][];
@@ -2085,21 +2085,21 @@ export interface components {
         Delivery: {
             /** Format: int64 */
             attempts: number;
-            /** @description it waits for an earlier delivery of the same finding to the same sink */
+            /** @description true while an earlier delivery of the same finding to the same sink must go first */
             behind?: boolean;
             /**
              * Format: date-time
-             * @description of the notice
+             * @description when the notice was made
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description timed: when it gives up
+             * @description for strategy timed: when the attempts end
              */
             deadline?: string;
             /**
              * Format: date-time
-             * @description of the notice; what is pending then is canceled, unless its strategy has until: sent
+             * @description when the notice expires. A delivery that is pending then is canceled, unless its strategy has until: sent
              */
             expiresAt?: string;
             /**
@@ -2107,32 +2107,32 @@ export interface components {
              * @description the state as a number: 0 pending, 1 sent, 2 failed, 3 timed out, 4 canceled
              */
             flag: number;
-            /** @description the silence that holds it back; it is looked at again at nextAttempt, or when somebody ends that */
+            /** @description id of the silence that withholds the delivery. The delivery is checked again at nextAttempt, or when somebody ends the silence */
             heldBy?: string;
             /**
              * Format: int64
-             * @description its number
+             * @description number of the delivery
              */
             id: number;
             /**
              * Format: int64
-             * @description behind: the number of the one that goes first
+             * @description where behind is true: number of the delivery that goes first
              */
             inFront?: number;
-            /** @description the last 20, the latest first; absent in lists */
+            /** @description the last 20 attempts, the latest first; absent in lists */
             lastAttempts?: components["schemas"]["Attempt"][];
-            /** @description of the last attempt that failed, or why it was canceled */
+            /** @description error of the last failed attempt, or why the delivery was canceled */
             lastError?: string;
             /**
              * Format: date-time
-             * @description the earliest time of the next attempt; while a node has it, when another may take it up
+             * @description earliest time of the next attempt. While a node holds the delivery: when another node may take it over
              */
             nextAttempt?: string;
-            /** @description that has it in hand now */
+            /** @description node that holds the delivery now */
             node?: string;
-            /** @description its id */
+            /** @description id of the notice */
             notice: string;
-            /** @description whose it is; absent where the sink has no recipients */
+            /** @description recipients of the notice; absent where the sink has no recipients */
             recipients?: string[];
             /** @description absent where a business system sent the notice */
             rule?: string;
@@ -2142,36 +2142,36 @@ export interface components {
             /** @enum {string} */
             state: "pending" | "sent" | "failed" | "timed_out" | "canceled";
             /**
-             * @description of the notice
+             * @description status of the notice
              * @enum {string}
              */
             status: "firing" | "resolved" | "event" | "sent";
-            /** @description absent for the inbox and queues, which are tried until they have taken it */
+            /** @description absent for the inbox and queues: attempts go on until the sink has taken the notice */
             strategy?: components["schemas"]["Strategy"];
-            /** @description of the notice */
+            /** @description title of the notice */
             title: string;
             type: string;
             warehouse: string;
         };
         DeliveryCause: {
             /**
-             * @description the status of the latest answer, timeout, unanswered, none (no attempt was made), or refused with the status behind a colon
+             * @description status of the latest answer, or timeout, unanswered, none (no attempt was made), or refused: with the status after a colon
              * @example 503
              */
             cause: string;
             /**
              * Format: int64
-             * @description of the deliveries that were looked at: up to 10,000 of a sink and state
+             * @description number among the deliveries that were read: up to 10,000 for each sink and state
              */
             count: number;
             /**
              * Format: int64
-             * @description the number of the latest
+             * @description number of the latest delivery
              */
             last: number;
-            /** @description of the latest */
+            /** @description error of the latest delivery */
             lastError?: string;
-            /** @description the other side will never take these deliveries, however often they are tried */
+            /** @description true where the other side will never take these deliveries, so further attempts are useless */
             refused?: boolean;
             sink: string;
             /** @enum {string} */
@@ -2181,9 +2181,9 @@ export interface components {
             causes: components["schemas"]["DeliveryCause"][];
         };
         DeliveryChoice: {
-            /** @description instead of ids: every one of which all this is true; it says something at least */
+            /** @description all deliveries that meet every condition here, instead of ids. The filter needs one condition at least */
             filter?: components["schemas"]["DeliveryFilter"];
-            /** @description these */
+            /** @description numbers of deliveries */
             ids?: number[];
         };
         DeliveryCount: {
@@ -2194,25 +2194,25 @@ export interface components {
             state: "pending" | "sent" | "failed" | "timed_out" | "canceled";
         };
         DeliveryFilter: {
-            /** @description the cursor of the answer before: it goes on there */
+            /** @description cursor of the previous answer, to go on from there */
             after?: string;
             /**
-             * @description why it failed, as GET /deliveries/causes names it
+             * @description why the delivery failed, as named by GET /deliveries/causes
              * @example 503
              */
             cause?: string;
-            /** @description it waits for more than its time: a silence holds it back, or an earlier one of its finding does */
+            /** @description deliveries that wait although their time has come: a silence withholds them, or an earlier delivery of the same finding must go first */
             held?: boolean;
-            /** @description its id */
+            /** @description id of the notice */
             notice?: string;
-            /** @description of the notice */
+            /** @description rule of the notice */
             rule?: string;
             sink?: string;
-            /** @description one of these */
+            /** @description deliveries in one of these states */
             state?: ("pending" | "sent" | "failed" | "timed_out" | "canceled")[];
-            /** @description of the notice: its code or its id */
+            /** @description type of the notice: code or id */
             type?: string;
-            /** @description of the notice */
+            /** @description warehouse of the notice */
             warehouse?: string;
         };
         Depth: {
@@ -2230,19 +2230,19 @@ export interface components {
             stored: number;
             /** Format: int64 */
             suspended: number;
-            /** @description empty: what belongs to no warehouse */
+            /** @description empty for items that belong to no warehouse */
             warehouse: string;
         };
         Destination: {
-            /** @description of a push channel, in words: after 10m unless read */
+            /** @description for a push channel: the strategy in words, such as after 10m unless read */
             how?: string;
-            /** @description why nobody gets it, or who else */
+            /** @description why nobody gets the notice, or who else gets it */
             note?: string;
-            /** @description of an inbox; of mail as far as they have an address */
+            /** @description recipients of an inbox; of a mail, only those with an address */
             recipients?: string[];
             sink: string;
             /**
-             * @description of a push channel
+             * @description for a push channel
              * @enum {string}
              */
             strategy?: "immediate" | "delayed" | "important" | "timed";
@@ -2250,88 +2250,88 @@ export interface components {
         };
         DiskSource: {
             file?: string;
-            /** @description no file has it any more, or none that can be read */
+            /** @description no file has the rule any more, or no file that has it can be read */
             gone?: boolean;
             /** Format: int64 */
             line?: number;
-            /** @description why its file is refused */
+            /** @description why the node refuses the file */
             problems: components["schemas"]["FileProblem"][];
             text?: string;
         };
         Draft: {
-            /** @description of the draft in the place of what runs, both run over one snapshot; there where they differ, and the source has snapshots */
+            /** @description difference between the draft and the running rule, both run over one snapshot; present where the two differ and the source has snapshots */
             effect?: components["schemas"]["Effect"];
-            /** @description in which the draft differs from what runs, in this scope */
+            /** @description fields in which the draft differs from the running rule, in this scope */
             fields: components["schemas"]["ChangedField"][];
-            /** @description where the request asks for it */
+            /** @description present where the request asks for it */
             file?: components["schemas"]["DraftFile"];
-            /** @description what rules check --source warns of: the draft would run, but hardly as it is meant; places are those of problems */
+            /** @description warnings as from rules check --source: the draft would run, but probably not as its author means. Lines and columns count as in problems */
             lints: components["schemas"]["FileProblem"][];
-            /** @description why something is not there */
+            /** @description why a part of the answer is missing */
             notes: string[];
-            /** @description of the draft; there where it would run */
+            /** @description preview of the draft; present where the draft would run */
             preview?: components["schemas"]["Preview"];
-            /** @description with places in the text, and an empty file; those that stand elsewhere in the rule's file name it. With one of them the file would be refused */
+            /** @description problems of the draft. Lines and columns count in the text, with an empty file name; a problem elsewhere in the rule's file names the file. With any problem, the node would refuse the file */
             problems: components["schemas"]["FileProblem"][];
             rule: string;
             scope: string;
-            /** @description what a change does that is easily overlooked */
+            /** @description consequences of the change that are easy to overlook */
             warnings: string[];
         };
         DraftAsk: {
-            /** @description as of a preview */
+            /** @description due time of the firing, as in a preview */
             at?: string;
-            /** @description check the text alone, as while it is typed: no source is asked, nothing is compared, and the audit has no record of it */
+            /** @description only check the text, as while it is typed: no source is asked, nothing is compared, and the audit has no record */
             check?: boolean;
-            /** @description answer with the rule's file, as it is and with the draft in its place */
+            /** @description add the rule's file to the answer, without and with the draft */
             file?: boolean;
             /**
              * Format: int64
-             * @description rows, findings, notices and keys that are listed at most. 20 by default
+             * @description maximum number of rows, findings, notices and keys in each list. 20 by default
              */
             limit?: number;
-            /** @description needed where the draft has several */
+            /** @description needed where the draft has several scopes */
             scope?: string;
-            /** @description the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it */
+            /** @description the rule's entry in YAML, as from /source: the list item with its dash, or only the mapping; at most 64 KB. The defaults of the rule's file apply */
             text: string;
         };
         DraftFile: {
-            /** @description with the draft in the place of the rule */
+            /** @description the file with the draft in the place of the rule */
             after: string;
-            /** @description as the answering node has loaded it */
+            /** @description the file as the answering node has loaded it */
             before: string;
             name: string;
         };
         Effect: {
-            /** @description told already, and told again by the draft only; counted besides */
+            /** @description findings with a notice of which only the draft makes another one. These findings also count in one of the other lists */
             again: components["schemas"]["Keys"];
-            /** @description both could be run; without it the lists are empty */
+            /** @description true where both versions could run; otherwise the lists are empty */
             compared: boolean;
-            /** @description left out where it is disabled */
+            /** @description result of the draft; absent where it is disabled */
             draft?: components["schemas"]["Side"];
-            /** @description pending, and gone in the draft; of mode event, rows that are not told */
+            /** @description pending findings that the draft drops; for mode event, rows that make no notice in the draft */
             drop: components["schemas"]["Keys"];
-            /** @description told by the draft only; of mode event, rows */
+            /** @description findings that only the draft makes a notice of; for mode event, rows */
             fire: components["schemas"]["Keys"];
             /**
-             * @description the state that both begin with: the ledger's; as if the running version had told all that it finds now; or nothing
+             * @description state from which both versions start. ledger: the state in the ledger. old: as if the running version had made notices of all that it finds now. none: no state
              * @enum {string}
              */
             from: "ledger" | "old" | "none";
-            /** @description told already: they go on in the draft, and would be gone */
+            /** @description findings with a notice that stay open in the draft and that the running version ends */
             keep: components["schemas"]["Keys"];
-            /** @description wait for their time in the draft, and would not be there or would fire now */
+            /** @description findings that would be pending in the draft, and absent or firing in the running version */
             pend: components["schemas"]["Keys"];
-            /** @description firing, and gone in the draft */
+            /** @description firing findings that the draft resolves */
             resolve: components["schemas"]["Keys"];
-            /** @description left out where it is disabled */
+            /** @description result of the running version; absent where it is disabled */
             running?: components["schemas"]["Side"];
             unchanged: components["schemas"]["Keys"];
         };
         Failure: {
             /** Format: date-time */
             due: string;
-            /** @description begins with a code */
+            /** @description error text; begins with a code */
             error: string;
             rule: string;
             scope?: string;
@@ -2340,9 +2340,9 @@ export interface components {
             runs: components["schemas"]["Failure"][];
         };
         Fault: {
-            /** @description where, e.g. body.fields.bin.type */
+            /** @description place of the fault, such as body.fields.bin.type */
             location?: string;
-            /** @description what */
+            /** @description what is wrong there */
             message: string;
         };
         Field: {
@@ -2358,7 +2358,7 @@ export interface components {
             hint?: string;
             /**
              * Format: int64
-             * @description from 1; 0 means the file as a whole
+             * @description counted from 1; 0 means the whole file
              */
             line: number;
             message: string;
@@ -2367,43 +2367,43 @@ export interface components {
         Finding: {
             /**
              * Format: date-time
-             * @description the last run that saw it, where later ones did not
+             * @description due time of the last run that saw the finding; absent where the latest run saw it
              */
             absentSince?: string;
-            /** @description as its notices have it */
+            /** @description id of the episode; the notices of the finding carry it */
             episode: string;
             /** Format: date-time */
             firingSince?: string;
-            /** @description key of its group */
+            /** @description key of the finding's group */
             group?: string;
             /** Format: date-time */
             lastNotified?: string;
-            /** @description id of the notice that told it last */
+            /** @description id of the last notice of the finding */
             notice?: string;
             /**
              * Format: date-time
-             * @description the due time of the firing that opened it
+             * @description due time of the firing that opened the finding
              */
             openedAt: string;
             /**
              * Format: int64
-             * @description as it was told last
+             * @description priority in the last notice
              */
             priority?: number;
-            /** @description the row that its last change was made of */
+            /** @description the row that caused the last change of the finding */
             row?: components["schemas"]["Value"][];
             /**
              * Format: date-time
-             * @description of the run that saw that row
+             * @description due time of the run that saw this row
              */
             rowDue?: string;
             /**
              * Format: int64
-             * @description how often it was told
+             * @description number of notices that were made of the finding
              */
             told: number;
             /**
-             * @description why it is not told. baseline: its row was there at the first run, which took all rows as known. silenced: a silence holds back what the last run had to tell
+             * @description why the finding makes no notice. baseline: its row existed at the first run, and the first run takes all rows as known. silenced: a silence withholds the notice of the last run
              * @enum {string}
              */
             withheld?: "baseline" | "silenced";
@@ -2413,7 +2413,7 @@ export interface components {
             firing: number;
             /** Format: int64 */
             pending: number;
-            /** @description empty: of rules without scopes, before there is a notice */
+            /** @description empty for findings of rules without scopes that have no notice yet */
             warehouse: string;
         };
         Findings: {
@@ -2421,60 +2421,60 @@ export interface components {
             findings: components["schemas"]["OpenFinding"][];
             /**
              * Format: int64
-             * @description that there are, listed or not
+             * @description number of open findings, with those that are not listed
              */
             total: number;
         };
         Found: {
-            /** @description open ones; those first whose whole key is the text */
+            /** @description open findings; those whose whole key equals the text come first */
             findings: components["schemas"]["FoundFinding"][];
-            /** @description the latest push first */
+            /** @description the items with the latest push first */
             items: components["schemas"]["FoundItem"][];
-            /** @description of what there may be more: notices, findings, items */
+            /** @description kinds of which there may be more: notices, findings, items */
             more: string[];
             /** @description the latest first */
             notices: components["schemas"]["FoundNotice"][];
         };
         FoundFinding: {
-            /** @description a JSON array */
+            /** @description the key, a JSON array */
             key: string;
-            /** @description the last notice of it */
+            /** @description id of the last notice of the finding */
             noticeId?: string;
             /**
              * Format: int64
-             * @description as it was told last
+             * @description priority in the last notice
              */
             priority?: number;
             rule: string;
             scope: string;
             /**
              * Format: date-time
-             * @description of a pending one, when it was seen first; of a firing one, since when it fires
+             * @description of a pending finding: when it was first seen. Of a firing finding: since when it fires
              */
             since: string;
             /** @enum {string} */
             state: "pending" | "firing";
-            /** @description of its notice, else its scope */
+            /** @description warehouse of the finding's notice, or else its scope */
             warehouse: string;
         };
         FoundItem: {
             /** Format: date-time */
             createdAt: string;
             id: string;
-            /** @description its dedupe key */
+            /** @description dedupe key of the item */
             key?: string;
             /** Format: int64 */
             priority: number;
             queue: string;
             state: string;
-            /** @description what it was made of: rule, scope and key of a finding */
+            /** @description the finding from which the item was made: rule, scope and key */
             subject?: string;
             warehouse?: string;
         };
         FoundNotice: {
             /**
              * Format: int64
-             * @description findings that it stands for
+             * @description number of findings in the notice
              */
             count: number;
             /** Format: date-time */
@@ -2482,11 +2482,11 @@ export interface components {
             /** Format: date-time */
             expiresAt: string;
             id: string;
-            /** @description what the finding is about, a JSON array */
+            /** @description key of the finding, a JSON array */
             key: string;
             /** Format: int64 */
             priority: number;
-            /** @description empty when a business system sent it */
+            /** @description empty where a business system sent the notice */
             rule: string;
             scope: string;
             /** @enum {string} */
@@ -2496,99 +2496,99 @@ export interface components {
             warehouse: string;
         };
         FoundNotices: {
-            /** @description there are more: ask with it as after */
+            /** @description present where there are more: send it as after to get the next page */
             cursor?: string;
             /** @description the latest first */
             notices: components["schemas"]["FoundNotice"][];
             /**
              * Format: date-time
-             * @description the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on
+             * @description present where the search stopped after 20,000 notices, at this time, with fewer results than asked for. Send cursor as after to go on
              */
             through?: string;
         };
         Health: {
-            /** @description why not */
+            /** @description why the dependency is not ok */
             error?: string;
-            /** @description the name of the source, also of subscriptions, of the rule whose scopes a query lists, of the push channel, of the queue, or of the sink that uses Redis */
+            /** @description name of the source (also for subscriptions), the rule (for scopes), the push channel, the queue, or the sink that uses Redis */
             name?: string;
             ok: boolean;
             /**
-             * @description what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; retention: only where this node could not remove what is old; rules: only where rule files are not in force, because that could not be recorded; scopes: only where those of a rule do not follow the query that lists them; subscriptions: only where those of a source do not follow it
+             * @description the kind of dependency. clock: present only while the ledger's clock has jumped ahead and an operator should confirm it. commits: the ledger refuses commits, or refused some within the last minute. restore: present for one day after a node found that the ledger was restored from a copy; it names each queue that withholds items since then. retention: present only while this node cannot remove old data. rules: present only while rule files are not in force because the ledger could not record them. scopes: present only while the scopes of a rule do not follow the query that lists them. subscriptions: present only while the subscriptions of a source do not follow the source
              * @enum {string}
              */
             part: "clock" | "ledger" | "commits" | "redis" | "restore" | "retention" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
             /**
              * Format: date-time
-             * @description how long it has been so
+             * @description time since which the dependency has been in this state
              */
             since?: string;
         };
         Held: {
-            /** @description a stable word; docs/how-to/ask-why.md lists them */
+            /** @description stable code of the reason; docs/how-to/ask-why.md lists the codes */
             code: string;
-            /** @description what the text says, for those who word it in their own language */
+            /** @description the facts in the text, for clients that write it in another language */
             facts: components["schemas"]["HeldFacts"];
-            /** @description in English, with times in UTC */
+            /** @description the reason in English, with times in UTC */
             text: string;
         };
         HeldFacts: {
-            /** @description all rules are paused */
+            /** @description true where all rules are paused */
             all?: boolean;
             /**
              * Format: int64
-             * @description how long the rule asks; repeat: its repeat_interval
+             * @description how long the rule requires, in ms. For repeat: the rule's repeat_interval
              */
             askedMs?: number;
             /**
              * Format: date-time
-             * @description keep_firing_for: the last run that saw it; repeat: when it was told; of deliveries: when they are tried
+             * @description for keep_firing_for: the last run that saw the finding. For repeat: when the last notice was made. For deliveries: the next attempt
              */
             at?: string;
             /** Format: int64 */
             attempts?: number;
-            /** @description the first run takes the rows that it sees as known */
+            /** @description true where the first run takes the rows that it sees as known */
             baseline?: boolean;
-            /** @description who has disabled the rule; absent where its file does */
+            /** @description the operator who disabled the rule; absent where the rule file disables it */
             by?: string;
-            /** @description whose change is told again */
+            /** @description columns whose change makes another notice */
             columns?: string[];
             /**
              * Format: int64
-             * @description limit: other findings in the digest; group: findings in the notice; of deliveries: others that wait alike
+             * @description for limit: other findings in the digest. For group: findings in the notice. For deliveries: other deliveries that wait for the same reason
              */
             count?: number;
             error?: string;
-            /** @description the rule is of mode event */
+            /** @description true where the rule has mode event */
             event?: boolean;
-            /** @description told again when another finding joins its group */
+            /** @description true where another finding in the group makes another notice */
             joins?: boolean;
-            /** @description of the group */
+            /** @description key of the group */
             key?: string;
             /**
              * Format: int64
-             * @description limit.notices
+             * @description value of the rule's limit.notices
              */
             most?: number;
             node?: string;
             /** Format: int64 */
             priority?: number;
-            /** @description as whoever has disabled or silenced gave it */
+            /** @description the reason that the author of the switch or silence gave */
             reason?: string;
-            /** @description the rule judges its result as a whole */
+            /** @description true where the rule judges its result as a whole */
             result?: boolean;
-            /** @description told again when its priority rises above that of priority */
+            /** @description true where a priority above the one in priority makes another notice */
             rises?: boolean;
             /**
              * Format: int64
-             * @description for, keep_firing_for: how long it has been so
+             * @description for the reasons for and keep_firing_for: how long the row has been present or absent, in ms
              */
             seenMs?: number;
-            /** @description the rule is in shadow */
+            /** @description true where the rule is in shadow */
             shadow?: boolean;
-            /** @description their ids */
+            /** @description ids of the silences */
             silences?: string[];
             sink?: string;
-            /** @description whose inbox alone has it */
+            /** @description the only subscriber whose inbox has the notice */
             subscriber?: string;
             type?: string;
             /**
@@ -2598,94 +2598,94 @@ export interface components {
             unless?: "read" | "acked" | "resolved";
             /**
              * Format: date-time
-             * @description when the switch or the silence ends; of a delivery that is tried again, its deadline
+             * @description when the switch or the silence ends. For a delivery that is tried again: its deadline
              */
             until?: string;
             warehouse?: string;
         };
         HeldLanes: {
-            /** @description its name */
+            /** @description name of the sink */
             sink: string;
-            /** @description empty of a sink whose one lane is for all warehouses */
+            /** @description warehouses of the lanes; empty for a sink with one lane for all warehouses */
             warehouses: string[];
         };
         History: {
             /** Format: date-time */
             from: string;
-            /** @description in the order of time */
+            /** @description the points in the order of time */
             points: components["schemas"]["HistoryPoint"][];
             /**
              * Format: date-time
-             * @description when the latest sample was taken, of whatever time; samples are taken once a minute
+             * @description time of the latest sample of all, inside or outside of this period. Samples are taken once a minute
              */
             sampled?: string;
             /**
              * Format: int64
-             * @description how long a point is
+             * @description length of a point in seconds
              */
             stepSeconds: number;
             /** Format: date-time */
             to: string;
-            /** @description that have had anything in this time, in the warehouses that were asked for; by name */
+            /** @description types that have any figures in this period, for the warehouses asked for; by name */
             types: components["schemas"]["HistoryShare"][];
-            /** @description of the token, that have had anything in this time, of the types that were asked for; by name */
+            /** @description warehouses of the token that have any figures in this period, for the types asked for; by name */
             warehouses: components["schemas"]["HistoryShare"][];
         };
         HistoryFigures: {
             /**
              * Format: double
-             * @description open findings, the mean of the samples
+             * @description firing findings, mean of the samples
              */
             firing: number;
             /**
              * Format: double
-             * @description how late a firing began, or was and had not begun, in seconds, the highest of the samples
+             * @description delay of a firing in seconds, highest of the samples. Firings that are due and have not begun count, too
              */
             lateness: number;
             /**
              * Format: double
-             * @description findings that are pending, the mean of the samples
+             * @description pending findings, mean of the samples
              */
             pending: number;
             /**
              * Format: double
-             * @description since when the oldest ready item of a queue waited, in seconds, the highest of the samples; of all types
+             * @description waiting time of the oldest ready item of a queue in seconds, highest of the samples; over all types
              */
             queueAge: number;
             /**
              * Format: double
-             * @description deliveries that are due and pending, the mean of the samples; 10,000 stands for so many or more
+             * @description pending deliveries that are due, mean of the samples. 10,000 means 10,000 or more
              */
             waiting: number;
             /**
              * Format: double
-             * @description their age in seconds, which half of them have not passed; of the oldest 10,000
+             * @description age in seconds that half of these deliveries do not exceed, over the oldest 10,000
              */
             waitingP50: number;
             /**
              * Format: double
-             * @description their age in seconds, which 99 of a hundred have not passed
+             * @description age in seconds that 99 of 100 of these deliveries do not exceed
              */
             waitingP99: number;
         };
         HistoryPoint: {
-            /** @description what the samples say */
+            /** @description the values from the samples */
             looked?: components["schemas"]["HistoryFigures"];
             /**
              * Format: int64
-             * @description that were made
+             * @description number of notices that were made
              */
             notices: number;
             /**
              * Format: int64
-             * @description of which the rest was made; 0 = nobody looked
+             * @description number of samples behind the other values; 0 = no node took a sample
              */
             samples: number;
             /** Format: date-time */
             start: string;
             /**
              * Format: int64
-             * @description of those, the ones of priority 4 and 5
+             * @description those of the notices that have priority 4 or 5
              */
             urgent: number;
         };
@@ -2700,36 +2700,36 @@ export interface components {
         Imported: {
             /**
              * Format: int64
-             * @description that were new
+             * @description number of new subscriptions
              */
             added: number;
             /**
              * Format: int64
-             * @description that were there already
+             * @description number of subscriptions that existed already
              */
             present: number;
         };
         Item: {
-            /** @description who alone gets it: as worker, or a subject */
+            /** @description the only worker or subject that may lease the item, written as in worker */
             assignee?: string;
             /**
              * Format: int64
-             * @description of its last lease
+             * @description number of the item's last lease
              */
             attempt: number;
             /** Format: date-time */
             createdAt: string;
             /**
              * Format: date-time
-             * @description leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died
+             * @description leased: end of the lease. delayed, suspended, stored: when the item becomes ready. dead: when the item died
              */
             due?: string;
             /** Format: int64 */
             failures: number;
             id: string;
-            /** @description leased: its finding was sent again, and it takes the new priority, order and payload when it waits again */
+            /** @description true for a leased item whose finding was sent again. The item takes the new priority, order and payload when it waits again */
             news?: boolean;
-            /** @description inside the priority, as a number: the lowest is served first; absent: since when it is ready */
+            /** @description place among the items of the same priority as a number; the lowest is served first. Absent = the time since which the item has been ready decides */
             order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
@@ -2743,33 +2743,33 @@ export interface components {
             priority: number;
             /**
              * Format: int64
-             * @description in a list: its place in its state, from 1
+             * @description in lists: place of the item within its state, from 1
              */
             rank?: number;
             /**
              * Format: date-time
-             * @description when it last became ready; absent before the first time and where it has ended
+             * @description when the item last became ready; absent before the first time and after the item has ended
              */
             readyAt?: string;
             /**
              * Format: int64
-             * @description until due; absent where it is not waited for
+             * @description seconds until due; absent in states that do not wait for a time
              */
             remainingSeconds?: number;
             /**
              * Format: int64
-             * @description ready: its place in the order of service as a number, the lower is served first
+             * @description of a ready item: its place in the order of service as a number; the lowest is served first
              */
             score?: number;
             /** @enum {string} */
             state: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
             /** Format: int64 */
             suspends: number;
-            /** @description of the notice that it was made of, in the language of the request; lists and single items alone have it */
+            /** @description title of the notice from which the item was made, in the language of the request. Only lists and single items have it */
             title?: string;
-            /** @description that it belongs to; absent: none */
+            /** @description warehouse of the item; absent = none */
             warehouse?: string;
-            /** @description who has the lease: <subject>/<worker>, a worker where there are no tokens */
+            /** @description worker that holds the lease: <subject>/<worker>, or <worker> where there are no tokens */
             worker?: string;
         };
         ItemEvents: {
@@ -2779,55 +2779,55 @@ export interface components {
         ItemOp: {
             /**
              * Format: int64
-             * @description of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it
+             * @description attempt of the lease that the operation belongs to. Needed for ack, nack, release and extend; optional for suspend, store and assign
              */
             attempt?: number;
             /**
              * Format: int64
-             * @description store: for how many days, instead of delay
+             * @description for store: number of days, instead of delay
              */
             days?: number;
             /**
-             * @description nack: before it is ready again; store: for how long. In s, m, h, d
+             * @description for nack: time until the item is ready again. For store: how long it is stored. In s, m, h, d
              * @example 10m
              */
             delay?: string;
             /**
-             * @description extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d
+             * @description for extend: the lease ends this long from now, in s, m, h, d; the queue's lease by default
              * @example 5m
              */
             lease?: string;
-            /** @description why, for the trace; cut at 500 bytes */
+            /** @description reason, for the trace; cut at 500 bytes */
             note?: string;
             /**
-             * @description set: as in a push; empty: the time when it became ready
+             * @description for set: new order, as in a push. Empty = the time when the item became ready
              * @example 2026-05-01T14:00:00Z
              */
             order?: string;
             /**
              * Format: int64
-             * @description set: 5 is served first
+             * @description for set: new priority; 5 is served first
              */
             priority?: number;
-            /** @description the item is in the test twin */
+            /** @description true where the item is in the test twin */
             test?: boolean;
-            /** @description which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again */
+            /** @description device of the token's subject that does the operation, for the trace. For assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it */
             worker?: string;
         };
         Items: {
-            /** @description there are more: ask with it as after */
+            /** @description present where there are more: send it as after to get the next page */
             cursor?: string;
             items: components["schemas"]["Item"][];
         };
         Judgement: {
             /** @description the parts of the condition that were not true */
             because?: string[];
-            /** @description why it cannot be judged, or would not be told */
+            /** @description why the row cannot be judged, or why its notice could not be made */
             error?: string;
             /** @enum {string} */
             fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "differs" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event" | "seen_before" | "baseline";
             /**
-             * @description where that notice tells others too
+             * @description kind of the notice, where the notice has other findings, too
              * @enum {string}
              */
             in?: "group" | "digest";
@@ -2835,45 +2835,45 @@ export interface components {
             match: boolean;
             /**
              * Format: date-time
-             * @description pends: when it fires; kept: when it resolves; goes_on: when it is told again
+             * @description pends: when the finding fires. kept: when it resolves. goes_on: when it makes its next notice
              */
             next?: string;
-            /** @description id of the notice that tells it */
+            /** @description id of the finding's notice */
             notice?: string;
             /**
              * Format: date-time
-             * @description pending: seen first; firing: fired
+             * @description of a pending finding: when it was first seen. Of a firing finding: since when it fires
              */
             since?: string;
         };
         Keys: {
             /** Format: int64 */
             count: number;
-            /** @description the first of them */
+            /** @description the first keys */
             keys: string[];
         };
         Lease: {
             /**
-             * @description how long the items are the worker's, the queue's lease by default. In s, m, h, d
+             * @description length of the lease in s, m, h, d; the queue's lease by default
              * @example 60s
              */
             lease?: string;
             /**
              * Format: int64
-             * @description items at most. 1 by default
+             * @description maximum number of items. 1 by default
              */
             max?: number;
-            /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker */
+            /** @description id of the request. A worker that repeats its last request with the same id gets the same answer, and nothing is done twice. The id belongs to the worker and the token's subject */
             requestId?: string;
-            /** @description the test twin */
+            /** @description use the test twin */
             test?: boolean;
             /**
-             * @description hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case
+             * @description wait for an item for at most this time: a duration up to 60s. The server answers after 55s at the latest
              * @example 25s
              */
             wait?: string;
             /**
-             * @description which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has
+             * @description name of the device that asks. Each device of the token's subject needs its own name; without tokens, each worker of the queue needs its own name
              * @example packer-7
              */
             worker: string;
@@ -2881,23 +2881,23 @@ export interface components {
         Leased: {
             /**
              * Format: int64
-             * @description operations name it
+             * @description number of this lease; operations on the item name it
              */
             attempt: number;
             /** Format: date-time */
             createdAt: string;
             /**
              * Format: int64
-             * @description how often it was put back as failed, or its lease ran out
+             * @description number of leases that ended with a nack or expired
              */
             failures: number;
             id: string;
             /**
              * Format: date-time
-             * @description then another worker gets it
+             * @description end of the lease. After this time another worker may lease the item
              */
             leaseUntil: string;
-            /** @description inside the priority; absent: none was given */
+            /** @description place among the items of the same priority; absent where none was given */
             order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
@@ -2911,10 +2911,10 @@ export interface components {
             priority: number;
             /**
              * Format: int64
-             * @description how often it was suspended
+             * @description number of times the item was suspended
              */
             suspends: number;
-            /** @description that it belongs to; absent: none */
+            /** @description warehouse of the item; absent = none */
             warehouse?: string;
         };
         LeasedItems: {
@@ -2934,12 +2934,12 @@ export interface components {
         Level: {
             /**
              * Format: date-time
-             * @description when the first of them became ready, of the warehouse where that is longest ago
+             * @description since when the oldest of these items has been ready, over all warehouses
              */
             oldest?: string;
             /**
              * Format: double
-             * @description how long ago that was
+             * @description age of the oldest of these items, in seconds
              */
             oldestSeconds?: number;
             /** Format: int64 */
@@ -2949,7 +2949,7 @@ export interface components {
         };
         ListedSubscription: {
             /**
-             * @description the source whose query returns it: nobody can remove it by hand; absent where it was made by hand
+             * @description the source whose query lists the subscription; nobody can remove it by hand. Absent where the subscription was made by hand
              * @example wms
              */
             origin?: string;
@@ -2968,7 +2968,7 @@ export interface components {
              * @example *
              */
             warehouse: string;
-            /** @description why no rule serves it, with a code; what business systems send is not known */
+            /** @description why no rule serves the subscription, with a code. Business systems may still send notices of the type */
             warning?: string;
         };
         Log: {
@@ -2994,28 +2994,28 @@ export interface components {
         };
         Look: {
             answered: boolean;
-            /** @description the condition and its parts */
+            /** @description the condition and its parts, with their outcomes */
             condition?: components["schemas"]["Part"][];
-            /** @description why it cannot be judged or told */
+            /** @description why the row cannot be judged, or why its notice cannot be made */
             fault?: string;
-            /** @description the probe returns the row */
+            /** @description true where the probe returns the row */
             found: boolean;
-            /** @description it meets the condition */
+            /** @description true where the row meets the condition */
             match: boolean;
-            /** @description why it was not asked, or did not answer */
+            /** @description why the source was not asked, or gave no answer */
             reason?: string;
             row?: components["schemas"]["Value"][];
             /**
              * Format: int64
-             * @description that were read until the row was found
+             * @description number of rows that were read before the row was found
              */
             rows: number;
             /**
-             * @description why it was not asked: the finding is about the rule; the key is that of a group; the rule may not run
+             * @description why the source was not asked. about_rule: the finding is about the rule itself. group: the key belongs to a group. unverified: the rule cannot run
              * @enum {string}
              */
             skipped?: "about_rule" | "group" | "unverified";
-            /** @description where its notice would go: sms after 10m unless read */
+            /** @description sinks that the notice would go to, such as: sms after 10m unless read */
             to?: string[];
         };
         Mark: {
@@ -3024,37 +3024,37 @@ export interface components {
             name: string;
         };
         Me: {
-            /** @description what time it is: for pages that show how long ago something was */
+            /** @description the current time, for pages that show how long ago something was */
             clock: components["schemas"]["Now"];
             /**
              * Format: date-time
-             * @description when the token ends by itself
+             * @description when the token expires
              */
             expires?: string;
             /** @description ids of the operations that the roles allow, sorted */
             may: string[];
             /**
-             * @description auth.mode: none asks for no token
+             * @description auth.mode; with none, no request needs a token
              * @enum {string}
              */
             mode: "token" | "none";
-            /** @description of the user, as the address book has it */
+            /** @description the user's name in the address book */
             name?: string;
-            /** @description that say what the caller may do */
+            /** @description the roles that decide what the caller may do */
             roles: string[];
             /**
-             * @description anonymous with auth.mode none
+             * @description the caller; anonymous with auth.mode none
              * @example user:ann
              */
             subject: string;
-            /** @description whose inboxes are the caller's own */
+            /** @description the subscribers whose inboxes belong to the caller */
             subscribers?: string[];
             /**
-             * @description the id of the API token; a JWT has none
+             * @description id of the API token; absent for a JWT
              * @example t_5rmwxhkqj2ab
              */
             token?: string;
-            /** @description where; * = everywhere */
+            /** @description the warehouses that the caller may see and change; * = all */
             warehouses: string[];
         };
         Move: {
@@ -3063,23 +3063,23 @@ export interface components {
             at: string;
             /** Format: int64 */
             attempt: number;
-            /** @description the worker or operator; absent where the queue did it itself */
+            /** @description worker or operator that made the move; absent where the queue made it */
             by?: string;
             /** Format: date-time */
             due?: string;
             /** Format: int64 */
             failures: number;
-            /** @description absent for the push */
+            /** @description state before the move; absent for the push */
             from?: string;
             /**
              * Format: int64
-             * @description counts the item's moves; 0 is its push
+             * @description number of the move; 0 is the push
              */
             n: number;
             node: string;
-            /** @description why */
+            /** @description reason of the move */
             note?: string;
-            /** @description what it has become; absent: it is as it was */
+            /** @description new content of the item; absent where only the state changed */
             revision?: components["schemas"]["Revision"];
             /** Format: int64 */
             suspends: number;
@@ -3089,7 +3089,7 @@ export interface components {
         Moved: {
             /**
              * Format: int64
-             * @description items that died of such an attempt
+             * @description items that became dead after such an attempt
              */
             dead: number;
             /**
@@ -3099,17 +3099,17 @@ export interface components {
             done: number;
             /**
              * Format: int64
-             * @description attempts that were nacked, or whose leases ran out
+             * @description attempts that ended with a nack or with an expired lease
              */
             failed: number;
             /**
              * Format: int64
-             * @description items that were taken in
+             * @description items that the queue accepted
              */
             pushed: number;
             /**
              * Format: double
-             * @description that were counted: the last five minutes, and up to ten seconds more
+             * @description length of the counted time: the last five minutes and up to ten seconds more
              */
             seconds: number;
         };
@@ -3120,7 +3120,7 @@ export interface components {
             createdBy: string;
             /**
              * Format: date-time
-             * @description absent = never
+             * @description absent = the token never expires
              */
             expires?: string;
             /** @example t_5rmwxhkqj2ab */
@@ -3129,7 +3129,7 @@ export interface components {
             /** Format: date-time */
             revoked?: string;
             revokedBy?: string;
-            /** @description what to send as Authorization: Bearer. It is shown here and never again */
+            /** @description the secret, to send as Authorization: Bearer. The server shows it only in this answer */
             secret: string;
             /** @enum {string} */
             state: "live" | "expired" | "revoked";
@@ -3137,7 +3137,7 @@ export interface components {
             subscribers?: string[];
             /**
              * Format: date-time
-             * @description the last time, to a minute or so
+             * @description time of the last use, to about a minute
              */
             used?: string;
             warehouses: string[];
@@ -3145,12 +3145,12 @@ export interface components {
         Next: {
             /**
              * Format: date-time
-             * @description with the rule's jitter
+             * @description start of the run: the due time plus the rule's jitter
              */
             at: string;
             /**
              * Format: date-time
-             * @description of the firing
+             * @description due time of the firing
              */
             due: string;
             /** @enum {string} */
@@ -3159,24 +3159,24 @@ export interface components {
         NodeStatus: {
             /**
              * Format: date-time
-             * @description since when it runs these rules
+             * @description time since which the node has run these rules
              */
             changed: string;
-            /** @description it runs another program or other rules than the node that answers */
+            /** @description true where the node runs another program or other rules than the node that answers */
             differs?: boolean;
-            /** @description that it drains at this moment, by sink */
+            /** @description the lanes that the node drains now, by sink */
             lanes: components["schemas"]["HeldLanes"][];
             name: string;
-            /** @description a hash of the rules that it runs */
+            /** @description hash of the rules that the node runs */
             rules: string;
             /**
              * Format: date-time
-             * @description when it was last there; it says so eight times in the length of node.lease, and after that length it is gone
+             * @description time of the node's last sign of life. A node gives eight signs in each node.lease; after one node.lease without a sign the node counts as gone
              */
             seen: string;
             /** Format: date-time */
             started: string;
-            /** @description of its program */
+            /** @description version of the node's program */
             version: string;
         };
         Notice: {
@@ -3245,11 +3245,11 @@ export interface components {
             kind: "read" | "acked";
         };
         NoticeCounts: {
-            /** @description the last 24, the running one among them as the last */
+            /** @description the last 24 hours; the last entry is the hour that is not over yet */
             hours: components["schemas"]["NoticeHour"][];
             /**
              * Format: int64
-             * @description in the last 60 minutes, the running one among them
+             * @description notices of the last 60 minutes, with the minute that is not over yet
              */
             lastHour: number;
         };
@@ -3260,21 +3260,21 @@ export interface components {
             start: string;
             /**
              * Format: int64
-             * @description of those, the ones of priority 4 and 5
+             * @description those of the notices that have priority 4 or 5
              */
             urgent: number;
         };
         NoticeItem: {
             /**
              * Format: int64
-             * @description its number
+             * @description number of the delivery
              */
             delivery: number;
-            /** @description the item */
+            /** @description id of the item */
             id: string;
             queue: string;
             /**
-             * @description absent while the queue is out of reach
+             * @description absent while the queue cannot be reached
              * @enum {string}
              */
             state?: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
@@ -3289,32 +3289,32 @@ export interface components {
             warehouse: string;
         };
         Notices: {
-            /** @description notices whose state another window of the user changed */
+            /** @description notices whose state another window of the user has changed */
             changes: components["schemas"]["NoticeChange"][];
-            /** @description poll with it as after to get what follows */
+            /** @description send it as after in the next poll, to get what follows this page */
             cursor: string;
             /**
              * Format: int64
-             * @description where it is known: how many notices were delivered after the cursor and will not come any more
+             * @description number of notices that were delivered after the cursor and will not be sent any more; absent where it is not known
              */
             missed?: number;
-            /** @description the page is full and more is there already */
+            /** @description true where the page is full and the next page has notices already */
             more: boolean;
-            /** @description in the order of delivery */
+            /** @description the notices in the order of delivery */
             notices: components["schemas"]["Notice"][];
-            /** @description the cursor does not hold any more: forget what you have, this is a fresh window */
+            /** @description true where the cursor is no longer valid. Drop the notices that you hold; this page replaces them */
             reset: boolean;
             /**
-             * @description why the cursor does not hold any more
+             * @description why the cursor is no longer valid
              * @enum {string}
              */
             resetReason?: "index_rebuilt" | "trimmed" | "too_old" | "too_many_changes" | "foreign_cursor" | "subscribers_changed" | "filter_changed" | "cursor_ahead";
             /**
              * Format: int64
-             * @description unread notices of these subscribers, exact to 999
+             * @description number of unread notices of these subscribers, exact up to 999
              */
             unread: number;
-            /** @description there are more than 999 */
+            /** @description true where there are more than 999 */
             unreadMore: boolean;
         };
         NoticeText: {
@@ -3326,31 +3326,31 @@ export interface components {
         NoticeTrace: {
             /** @description the latest first, 1000 at most */
             deliveries: components["schemas"]["Delivery"][];
-            /** @description the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most */
+            /** @description the other notices of the same episode: firing, reminders, resolution. The latest first, 100 at most */
             episodeNotices: components["schemas"]["FoundNotice"][];
-            /** @description what queues have made of it */
+            /** @description the queue items that were made from the notice */
             items: components["schemas"]["NoticeItem"][];
-            /** @description who has read and acked it, in the order of time */
+            /** @description the users who have read or acked the notice, in the order of time */
             marks: components["schemas"]["NoticeMark"][];
-            /** @description read and acked by anybody */
+            /** @description the notice; read and acked are true where any user has read or acked it */
             notice: components["schemas"]["Notice"];
-            /** @description what made it, a run or a request of a business system: the id that logs and traces show */
+            /** @description id of the run or the request that made the notice; logs and traces show it */
             origin: string;
-            /** @description that made it; absent where a business system sent it, or the ledger keeps the run no more */
+            /** @description run that made the notice; absent where a business system sent it, or where the ledger no longer keeps the run */
             run?: components["schemas"]["RuleRun"];
-            /** @description its words in other languages, by language */
+            /** @description title and body in other languages, by language */
             texts: components["schemas"]["NoticeText"][];
         };
         Notification: {
             body: string;
             /**
              * Format: int64
-             * @description when it was delivered, in ms since 1970
+             * @description when the notice was delivered, in ms since 1970
              */
             createTime: number;
             /**
              * Format: int64
-             * @description seconds of life from createTime
+             * @description lifetime of the notice in seconds, from createTime
              */
             expireTime: number;
             id: string;
@@ -3365,77 +3365,77 @@ export interface components {
         Now: {
             /**
              * Format: date-time
-             * @description by the clock of rules, findings, notices and deliveries
+             * @description time by the clock of rules, findings, notices and deliveries
              */
             at: string;
             /**
              * Format: date-time
-             * @description by the machine's, which queues, breakers and tokens go by
+             * @description time by the machine's clock, which queues, breakers and tokens use
              */
             machine: string;
             /**
              * Format: double
-             * @description how many times as fast as the machine's the former runs: 1, but for the demo
+             * @description speed of the first clock relative to the machine's clock: 1, except in the demo
              */
             rate: number;
         };
         Op: {
             /**
              * Format: int64
-             * @description of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it
+             * @description attempt of the lease that the operation belongs to. Needed for ack, nack, release and extend; optional for suspend, store and assign
              */
             attempt?: number;
             /**
              * Format: int64
-             * @description store: for how many days, instead of delay
+             * @description for store: number of days, instead of delay
              */
             days?: number;
             /**
-             * @description nack: before it is ready again; store: for how long. In s, m, h, d
+             * @description for nack: time until the item is ready again. For store: how long it is stored. In s, m, h, d
              * @example 10m
              */
             delay?: string;
-            /** @description remove: even while it is leased */
+            /** @description for remove: remove the item even while it is leased */
             force?: boolean;
-            /** @description the item */
+            /** @description id of the item */
             id: string;
             /**
-             * @description extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d
+             * @description for extend: the lease ends this long from now, in s, m, h, d; the queue's lease by default
              * @example 5m
              */
             lease?: string;
-            /** @description why, for the trace; cut at 500 bytes */
+            /** @description reason, for the trace; cut at 500 bytes */
             note?: string;
             /** @enum {string} */
             op: "ack" | "nack" | "release" | "extend" | "suspend" | "store" | "finish" | "assign" | "remove" | "requeue" | "set";
             /**
-             * @description set: as in a push; empty: the time when it became ready
+             * @description for set: new order, as in a push. Empty = the time when the item became ready
              * @example 2026-05-01T14:00:00Z
              */
             order?: string;
             /**
              * Format: int64
-             * @description set: 5 is served first
+             * @description for set: new priority; 5 is served first
              */
             priority?: number;
-            /** @description assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again */
+            /** @description for assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it */
             worker?: string;
         };
         OpenFinding: {
             /**
              * Format: date-time
-             * @description no run has seen it since
+             * @description no run has seen the finding since this time
              */
             absentSince?: string;
             group?: string;
             key: string;
             /** Format: date-time */
             lastNotified?: string;
-            /** @description the last of them */
+            /** @description id of the last of these notices */
             noticeId?: string;
             /**
              * Format: int64
-             * @description that were made of it, without its resolution
+             * @description number of notices that were made of the finding, without the notice of its resolution
              */
             notices: number;
             /** Format: int64 */
@@ -3443,13 +3443,13 @@ export interface components {
             scope: string;
             /**
              * Format: date-time
-             * @description of a pending one, when it was seen first; of a firing one, since when it fires
+             * @description of a pending finding: when it was first seen. Of a firing finding: since when it fires
              */
             since: string;
             /** @enum {string} */
             state: "pending" | "firing";
             /**
-             * @description why it is not told. baseline: its row was there at the first run, which took all rows as known. silenced: a silence holds back what the last run had to tell
+             * @description why the finding makes no notice. baseline: its row existed at the first run, and the first run takes all rows as known. silenced: a silence withholds the notice of the last run
              * @enum {string}
              */
             withheld?: "baseline" | "silenced";
@@ -3458,101 +3458,101 @@ export interface components {
             /** Format: date-time */
             due: string;
             rule: string;
-            /** @description absent of one that has not ended: it will be among the rule's runs */
+            /** @description absent while the run has not ended. The run then appears among the rule's runs */
             run?: components["schemas"]["RuleRun"];
             scope: string;
         };
         Origin: {
             /**
              * Format: date-time
-             * @description when it last gave a list; absent = never
+             * @description when the source last gave a list; absent = never
              */
             answered?: string;
             /**
              * Format: date-time
-             * @description when a node last began to ask it
+             * @description when a node last began to ask the source
              */
             asked: string;
-            /** @description whether the configuration of the node names it; the subscriptions of one that it does not name stay as they are */
+            /** @description true where the node's configuration has the source. The subscriptions of a source without configuration stay as they are */
             configured: boolean;
-            /** @description why it gives none */
+            /** @description why the source gives no list */
             error?: string;
             /**
              * Format: date-time
-             * @description since when it gives none; absent = the last answer was a list
+             * @description time since which the source gives no list; absent where its last answer was a list
              */
             failedSince?: string;
             /**
-             * @description of the source
+             * @description name of the source
              * @example wms
              */
             name: string;
             /**
              * Format: int64
-             * @description that come from it
+             * @description number of subscriptions from the source
              */
             subscriptions: number;
-            /** @description a list that waits for an operator, since it removes more than half of the subscriptions */
+            /** @description a list that waits for an operator, because it removes more than half of the subscriptions */
             waits?: components["schemas"]["WaitingList"];
         };
         Origins: {
-            /** @description by name */
+            /** @description the sources by name */
             origins: components["schemas"]["Origin"][];
         };
         Overview: {
             /**
              * Format: date-time
-             * @description when this was looked up
+             * @description time when these facts were read
              */
             at: string;
-            /** @description that are open, by the warehouse of their notice; before there is one, by their scope */
+            /** @description number of open findings by the warehouse of their notice. A finding without a notice counts under its scope */
             findings: components["schemas"]["FindingCount"][];
-            /** @description what the node depends on */
+            /** @description the dependencies of the node, and how each one is */
             health: components["schemas"]["Health"][];
-            /** @description the name of the node that answers */
+            /** @description name of the node that answers */
             node: string;
-            /** @description that run, the one that answers among them */
+            /** @description the running nodes, with the node that answers */
             nodes: components["schemas"]["NodeStatus"][];
-            /** @description that were made, for these warehouses */
+            /** @description number of notices that were made for these warehouses */
             notices: components["schemas"]["NoticeCounts"];
-            /** @description every rule is stopped */
+            /** @description present while every rule is stopped */
             paused?: components["schemas"]["Switch"];
             /**
              * Format: int64
-             * @description of the rule files, which GET /rules lists
+             * @description number of problems in the rule files; GET /rules lists them
              */
             problems: number;
             /**
              * Format: date-time
-             * @description since when the rule files have problems
+             * @description time since which the rule files have had problems
              */
             problemsSince?: string;
-            /** @description in the order of their names */
+            /** @description the queues by name */
             queues: components["schemas"]["Queue"][];
-            /** @description each scope of a rule counts; of the warehouses, and those without scopes */
+            /** @description number of rules by health, for the warehouses asked for and for rules without scopes. Each scope of a rule counts */
             rules: components["schemas"]["RuleHealth"];
-            /** @description in the order of their names */
+            /** @description the sinks by name */
             sinks: components["schemas"]["Sink"][];
-            /** @description parts that could not be looked up: they are as they were before, or empty, and health says why */
+            /** @description the parts of this answer that could not be read. Such a part is empty or has its earlier values, and health says why */
             stale?: ("rules" | "notices" | "findings" | "queues" | "sinks")[];
             /**
              * Format: date-time
-             * @description when a look at the parts first lacked one of them; each look since then has lacked some
+             * @description time since which at least one part was missing on every reading
              */
             staleSince?: string;
-            /** @description of the program */
+            /** @description version of the program */
             version: string;
         };
         Pack: {
             /**
              * Format: int64
-             * @description poll with it next; each notice comes once
+             * @description send it with the next poll; each notice comes once
              */
             lastFetchTimeStamp: number;
             notifications: components["schemas"]["Notifications"];
             /**
              * Format: int64
-             * @description exact to 999
+             * @description number of unread notices, exact up to 999
              */
             unreadCount: number;
             whId: string;
@@ -3560,7 +3560,7 @@ export interface components {
         Part: {
             /**
              * Format: int64
-             * @description 0 for the whole
+             * @description nesting depth; 0 for the whole condition
              */
             depth: number;
             fault?: string;
@@ -3574,12 +3574,12 @@ export interface components {
         Plan: {
             /**
              * Format: double
-             * @description in the database's own unit
+             * @description cost in the database's own unit
              */
             cost: number;
             /**
              * Format: int64
-             * @description what the rule allows
+             * @description maximum cost that the rule allows
              */
             maxCost?: number;
             shape: string;
@@ -3589,69 +3589,69 @@ export interface components {
             counts: components["schemas"]["Counts"];
             /**
              * Format: date-time
-             * @description the firing's
+             * @description due time of the firing
              */
             due: string;
             enabled: boolean;
-            /** @description why it failed, with its code */
+            /** @description why the run would fail, with its code */
             error?: string;
-            /** @description known ones that no row shows */
+            /** @description known findings that have no row */
             findings: components["schemas"]["Absent"][];
-            /** @description the ledger knows the rule; else this would be its first run */
+            /** @description true where the ledger knows the rule; false where this would be the first run */
             known: boolean;
             /**
              * Format: date-time
-             * @description due time of the last one
+             * @description due time of the last run
              */
             lastRun?: string;
-            /** @description what pending findings would be told as if they last */
+            /** @description the notices of pending findings, if these findings last */
             later: components["schemas"]["TriedNotice"][];
-            /** @description entries that the lists do not show */
+            /** @description number of entries that the lists leave out */
             leftOut: components["schemas"]["LeftOut"];
             /** @enum {string} */
             mode: "state" | "event";
-            /** @description what must not be overlooked */
+            /** @description important remarks */
             notes: string[];
             notices: components["schemas"]["TriedNotice"][];
             /** @enum {string} */
             outcome: "ok" | "degraded" | "failed";
-            /** @description where the database says it */
+            /** @description plan of the probe, where the database gives one */
             plan?: components["schemas"]["Plan"];
-            /** @description per: result */
+            /** @description for per: result */
             result?: components["schemas"]["Judgement"];
-            /** @description those that met the condition or could not be judged before the others */
+            /** @description the rows; those that met the condition or could not be judged come first */
             rows: components["schemas"]["Row"][];
             rule: string;
             scope: string;
-            /** @description it delivers to its own inbox only */
+            /** @description true where the rule only delivers to its own inbox */
             shadow: boolean;
             source: string;
-            /** @description the rule's */
+            /** @description time zone of the rule */
             timezone: string;
-            /** @description of the rule */
+            /** @description title of the rule */
             title?: string;
             /** Format: int64 */
             tookMs: number;
-            /** @description mode event: from where to where it reads */
+            /** @description for mode event: the position from which the run reads, and up to which */
             watermark?: components["schemas"]["Mark"][];
         };
         PreviewAsk: {
             /**
-             * @description the firing's due time: RFC 3339, local in the rule's timezone, or a duration such as -1h; now by default
+             * @description due time of the firing: RFC 3339, a local time in the rule's time zone, or a duration such as -1h; now by default
              * @example -1h
              */
             at?: string;
             /**
              * Format: int64
-             * @description rows, findings and notices that are listed at most. 20 by default
+             * @description maximum number of rows, findings and notices in each list. 20 by default
              */
             limit?: number;
-            /** @description needed where the rule has several */
+            /** @description needed where the rule has several scopes */
             scope?: string;
         };
         PreviewType: {
             /**
-             * @description the typed fields of the type
+             * @description values for the typed fields of the type
              * @example {
              *       "bin": "A-01",
              *       "qty": "-3"
@@ -3660,20 +3660,20 @@ export interface components {
             data?: {
                 [key: string]: unknown;
             };
-            /** @description a draft that stands for the type; the type of the catalogue by default */
+            /** @description draft that replaces the type; without it, the type in the catalogue is used */
             type?: components["schemas"]["Type"];
         };
         Problem: {
             /**
-             * @description what is wrong, for a program; never renamed
+             * @description what is wrong, for programs. A code is never renamed
              * @example bad_cursor
              */
             code: string;
-            /** @description what is wrong with this request, for a person */
+            /** @description what is wrong with this request, for people */
             detail: string;
-            /** @description the single faults, where there are several */
+            /** @description the faults one by one, where the request has several */
             errors?: components["schemas"]["Fault"][];
-            /** @description names the request in the server's log */
+            /** @description id under which the server's log has this request */
             requestId?: string;
             /**
              * Format: int64
@@ -3687,7 +3687,7 @@ export interface components {
             by: string;
             /**
              * Format: date-time
-             * @description live from the first run after it; earlier than now where it was promoted before
+             * @description the rule is live from its first run after this time. The time is in the past where the rule was promoted before
              */
             promoted: string;
             rule: string;
@@ -3701,33 +3701,33 @@ export interface components {
             items: components["schemas"]["PushItem"][];
         };
         Pushed: {
-            /** @description in the order of the request */
+            /** @description results in the order of the request */
             items: components["schemas"]["PushedItem"][];
         };
         PushedItem: {
             id: string;
-            /** @description duplicate: the item that holds the key */
+            /** @description for duplicate: id of the item that holds the key */
             of?: string;
             /**
-             * @description exists: the queue has the item, or had it and was not asked for it again; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed
+             * @description pushed: the item is in the queue. exists: the queue has or had an item with this id, and again was not set. duplicate: another item of the warehouse holds the dedupe key. id_taken: an item of another warehouse has the id, and nothing was pushed
              * @enum {string}
              */
             outcome: "pushed" | "exists" | "duplicate" | "id_taken";
         };
         PushItem: {
-            /** @description an item of the id that has ended begins a new life, and its trace goes on. Under an Idempotency-Key a repeated request begins no other */
+            /** @description if the queue has an ended item with this id, the item starts again and its trace goes on. Under an Idempotency-Key a repeated request does not start it again */
             again?: boolean;
-            /** @description refused while another item of the warehouse holds the same key */
+            /** @description the push is refused while another item of the warehouse holds the same key */
             dedupeKey?: string;
             /**
-             * @description before it is ready: a duration in s, m, h, d
+             * @description time until the item is ready: a duration in s, m, h, d
              * @example 10m
              */
             delay?: string;
-            /** @description who pushes again what has an id pushes it once; given by the queue by default */
+            /** @description id of the item. A push that is repeated with the same id adds no second item. The queue chooses an id by default */
             id?: string;
             /**
-             * @description decides inside the priority, the lowest first: a number with at most three digits behind the point, or a time, which counts as its milliseconds since 1970. By default the time when the item becomes ready
+             * @description place among the items of the same priority, the lowest first: a number with at most three decimal places, or a time, which counts as milliseconds since 1970. The default is the time when the item becomes ready
              * @example 2026-05-01T14:00:00Z
              */
             order?: string;
@@ -3744,10 +3744,10 @@ export interface components {
              * @description 5 is served first. 3 by default
              */
             priority?: number;
-            /** @description it goes into the test twin; all items of a push say the same */
+            /** @description push into the test twin. All items of one push must have the same value */
             test?: boolean;
             /**
-             * @description that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item
+             * @description warehouse of the item: tokens for other warehouses do not see it. The default for a token of one warehouse is that warehouse. Only tokens for all warehouses see an item without a warehouse
              * @example 119240
              */
             warehouse?: string;
@@ -3755,25 +3755,25 @@ export interface components {
         PushSettings: {
             /**
              * Format: int64
-             * @description deliveries in a call
+             * @description maximum number of deliveries in one call
              */
             batchMax: number;
-            /** @description how long the first of a call waits for others, at most */
+            /** @description how long the first delivery of a call waits for more, at most */
             batchWait: string;
             /**
              * Format: int64
-             * @description calls at a time, on each node
+             * @description maximum number of calls at a time on each node
              */
             concurrency: number;
             /**
              * Format: int64
-             * @description that open the breaker
+             * @description number of failures in a row that opens the breaker
              */
             failures: number;
             /** @description how long the breaker stays open */
             open: string;
             /**
-             * @description calls on each node; none is no limit
+             * @description maximum rate of calls on each node; none = no limit
              * @example 50/s
              */
             rate: string;
@@ -3783,12 +3783,12 @@ export interface components {
             breaker: components["schemas"]["Breaker"];
             /**
              * Format: date-time
-             * @description the other side has asked to be left alone until then (Retry-After)
+             * @description the other side wants no calls until this time (Retry-After)
              */
             heldUntil?: string;
             /**
              * Format: int64
-             * @description deliveries that are being tried
+             * @description number of deliveries that are being tried
              */
             inFlight: number;
             lastError?: string;
@@ -3796,56 +3796,56 @@ export interface components {
             lastErrorAt?: string;
             /**
              * Format: date-time
-             * @description when the last one succeeded, since the node started
+             * @description time of the last success since the node started
              */
             lastSent?: string;
             /**
              * Format: int64
-             * @description deliveries that the node has in hand and tries next
+             * @description number of deliveries that the node holds and tries next
              */
             waiting: number;
         };
         Queue: {
             /**
              * Format: int64
-             * @description ready for one worker alone
+             * @description number of ready items that only one worker may lease
              */
             assigned: number;
             /** Format: int64 */
             dead: number;
             /**
              * Format: date-time
-             * @description when the first of the dead died
+             * @description when the first of the dead items died
              */
             deadSince?: string;
             /** Format: int64 */
             delayed: number;
             /** Format: int64 */
             leased: number;
-            /** @description what is ready, by priority, in the order of service */
+            /** @description the ready items by priority, in the order of service */
             levels: components["schemas"]["Level"][];
             name: string;
-            /** @description nothing is leased until it is resumed */
+            /** @description while true, no item is leased until an operator resumes the queue */
             paused: boolean;
             /** Format: date-time */
             pausedAt?: string;
             pausedBy?: string;
             /**
              * Format: int64
-             * @description that any worker may take
+             * @description number of ready items that any worker may lease
              */
             ready: number;
-            /** @description what has moved of late, on all nodes together; begins anew when Redis has lost its data */
+            /** @description recent throughput of all nodes together. The counts begin again after Redis has lost its data */
             recent: components["schemas"]["Moved"];
-            /** @description that are in force */
+            /** @description the settings in force */
             settings: components["schemas"]["Settings"];
             /** Format: int64 */
             stored: number;
             /** Format: int64 */
             suspended: number;
-            /** @description this is the test twin */
+            /** @description true for the test twin */
             test?: boolean;
-            /** @description of which the figures above are the sums, by name */
+            /** @description the same counts for each warehouse, by name; the counts above are their sums */
             warehouses: components["schemas"]["Depth"][];
         };
         Queues: {
@@ -3855,64 +3855,64 @@ export interface components {
         QueueSettings: {
             /** Format: date-time */
             at?: string;
-            /** @description who has set or reset some of them last */
+            /** @description the user or service that last set or reset one of the settings */
             by?: string;
-            /** @description those of the configuration of the node that answers */
+            /** @description the settings in the configuration of the node that answers */
             configured: components["schemas"]["Settings"];
-            /** @description those that count, for the test twin too */
+            /** @description the settings in force, also for the test twin */
             inForce: components["schemas"]["Settings"];
-            /** @description which of those in force an operator has set */
+            /** @description names of the settings in force that an operator has set */
             live: ("lease" | "maxAttempts" | "suspendSteps")[];
             queue: string;
         };
         Range: {
             /**
              * Format: int64
-             * @description the rank of the first, as the list of the state has it
+             * @description rank of the first item, as in the list of the state
              */
             from: number;
             /** @enum {string} */
             state: "ready" | "assigned" | "delayed" | "suspended" | "stored" | "dead";
-            /** @description of the test twin */
+            /** @description use the test twin */
             test?: boolean;
             /**
              * Format: int64
-             * @description the rank of the last
+             * @description rank of the last item
              */
             to: number;
-            /** @description of this warehouse alone, as the list with the same parameter */
+            /** @description only items of this warehouse, as in the list with the same parameter */
             warehouse?: string;
         };
         Rank: {
             id: string;
             /**
              * Format: int64
-             * @description 1 is served next
+             * @description place of the item; 1 is served next
              */
             rank: number;
             /**
              * Format: int64
-             * @description the lower is served first
+             * @description place as a number; the lowest is served first
              */
             score: number;
         };
         ReadAll: {
-            /** @description the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token */
+            /** @description the user, once, and the roles of the user: all of their inboxes become read. By default the subscribers of the token */
             subscribers?: string[];
-            /** @description a cursor of a page of this warehouse: everything that had been delivered by that page is read */
+            /** @description cursor of a page of this warehouse. Every notice that was delivered up to that page becomes read */
             upTo: string;
             /**
-             * @description whose inboxes; may be left out by a token that has one
+             * @description warehouse of the inboxes. A token with one warehouse can leave it out
              * @example 119240
              */
             warehouse?: string;
         };
         Recent: {
-            /** @description of the last 20 that were not skipped, the latest last */
+            /** @description durations of the last 20 runs that were not skipped, the latest last */
             durationsMs: number[];
             /**
              * Format: int64
-             * @description of those, the ones that could not be judged or told
+             * @description number of these rows that could not be judged, or whose notice could not be made
              */
             errored: number;
             /**
@@ -3921,25 +3921,25 @@ export interface components {
              */
             errorRate: number;
             /**
-             * @description of the same runs, a letter each: o = ok, d = degraded, f = failed
+             * @description outcomes of the same runs, one letter each: o = ok, d = degraded, f = failed
              * @example ooodf
              */
             outcomes: string;
             /**
              * Format: int64
-             * @description that their probes returned
+             * @description number of rows that the probes of these runs returned
              */
             rows: number;
             /**
              * Format: int64
-             * @description that the ledger keeps of it, 100 or so
+             * @description number of runs that the ledger keeps of the rule, about 100
              */
             runs: number;
         };
         Released: {
             /**
              * Format: int64
-             * @description subscriptions that count as made by hand now
+             * @description number of subscriptions that now count as made by hand
              */
             released: number;
         };
@@ -3952,7 +3952,7 @@ export interface components {
             files: number;
             /**
              * Format: int64
-             * @description rules that stay as they were, because their file is bad
+             * @description number of rules whose last good version stays in force, because their file is bad
              */
             kept: number;
             problems: components["schemas"]["FileProblem"][];
@@ -3960,10 +3960,10 @@ export interface components {
             removed: number;
             /**
              * Format: int64
-             * @description in force
+             * @description number of rules in force
              */
             rules: number;
-            /** @description a hash of the rules in force */
+            /** @description hash of the rules in force */
             version: string;
         };
         Removed: {
@@ -3973,58 +3973,58 @@ export interface components {
         Requeue: {
             /** @description every dead item, instead of ids */
             all?: boolean;
-            /** @description these */
+            /** @description ids of dead items */
             ids?: string[];
-            /** @description of the test twin */
+            /** @description use the test twin */
             test?: boolean;
         };
         Requeued: {
             /**
              * Format: int64
-             * @description that are ready again
+             * @description number of items that are ready again
              */
             requeued: number;
-            /** @description of those that were named, in their order */
+            /** @description one result for each id of the request, in its order */
             results?: components["schemas"]["Result"][];
         };
         Result: {
             /**
              * Format: date-time
-             * @description ok: when the lease ends, or when it becomes ready
+             * @description for ok: when the lease ends, or when the item becomes ready
              */
             due?: string;
             id: string;
             op: string;
             /**
-             * @description all but ok have changed nothing
+             * @description every outcome other than ok means that nothing was changed
              * @enum {string}
              */
             outcome: "ok" | "lease_lost" | "item_not_found" | "item_leased" | "suspend_limit" | "item_not_dead" | "item_dead";
             /**
-             * @description ok: how the item stands now
+             * @description for ok: the new state of the item
              * @enum {string}
              */
             state?: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed";
         };
         Revision: {
-            /** @description it was leased, and takes all that when it waits again */
+            /** @description true where the item was leased. It takes the new content when it waits again */
             later?: boolean;
             order?: string;
-            /** @description it has another payload, too */
+            /** @description true where the payload changed, too */
             payload?: boolean;
             /** Format: int64 */
             priority: number;
         };
         RewindAsk: {
-            /** @description count what would follow, and move nothing */
+            /** @description only count what would follow; the watermark stays */
             dryRun?: boolean;
             /**
-             * @description why; needed unless dryRun
+             * @description reason of the rewind; needed unless dryRun is set
              * @example rows of the night shift were missed
              */
             reason?: string;
             /**
-             * @description the new position: a value for each column of the watermark, or one text with the values separated by commas. Of a time: 2026-06-01T00:00:00Z, or a duration before now such as -12h
+             * @description the new position: one value for each column of the watermark, or one text with the values separated by commas. For a time: 2026-06-01T00:00:00Z, or a duration before now such as -12h
              * @example [
              *       "-12h"
              *     ]
@@ -4039,11 +4039,11 @@ export interface components {
              * @description rows that meet the condition
              */
             matched: number;
-            /** @description there are more rows; the numbers are of the first 100,000 or so */
+            /** @description true where there are more rows; the numbers then count about the first 100,000 */
             more: boolean;
             /**
              * Format: int64
-             * @description notices that would follow
+             * @description number of notices that would follow
              */
             notices: number;
             /**
@@ -4053,25 +4053,25 @@ export interface components {
             rows: number;
             /**
              * Format: int64
-             * @description of these, rows that a silence drops
+             * @description matched rows that a silence drops
              */
             silenced: number;
             /**
              * Format: int64
-             * @description of these, rows that were told before and are not told again
+             * @description matched rows that already have a notice and get no second one
              */
             told: number;
         };
         Rewound: {
-            /** @description nothing was moved */
+            /** @description true where the watermark was not moved */
             dryRun: boolean;
             rule: string;
             scopes: components["schemas"]["RewoundScope"][];
         };
         RewoundScope: {
-            /** @description why it was not moved, although that of another scope was */
+            /** @description why the watermark was not moved, although that of another scope was */
             error?: string;
-            /** @description of a dry run: what the next firing would come to, as of now */
+            /** @description of a dry run: the counts of the next firing, if it came now */
             follows?: components["schemas"]["RewindCounts"];
             moved: boolean;
             /** @description empty where the rule has no scopes */
@@ -4082,12 +4082,12 @@ export interface components {
         Row: {
             /** @description the parts of the condition that were not true */
             because?: string[];
-            /** @description why it cannot be judged, or would not be told */
+            /** @description why the row cannot be judged, or why its notice could not be made */
             error?: string;
             /** @enum {string} */
             fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "differs" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event" | "seen_before" | "baseline";
             /**
-             * @description where that notice tells others too
+             * @description kind of the notice, where the notice has other findings, too
              * @enum {string}
              */
             in?: "group" | "digest";
@@ -4095,19 +4095,19 @@ export interface components {
             match: boolean;
             /**
              * Format: date-time
-             * @description pends: when it fires; kept: when it resolves; goes_on: when it is told again
+             * @description pends: when the finding fires. kept: when it resolves. goes_on: when it makes its next notice
              */
             next?: string;
-            /** @description id of the notice that tells it */
+            /** @description id of the finding's notice */
             notice?: string;
             /**
              * Format: int64
-             * @description from 1, in the order of the probe
+             * @description number of the row from 1, in the order of the probe
              */
             number: number;
             /**
              * Format: date-time
-             * @description pending: seen first; firing: fired
+             * @description of a pending finding: when it was first seen. Of a firing finding: since when it fires
              */
             since?: string;
             values: components["schemas"]["Value"][];
@@ -4123,24 +4123,24 @@ export interface components {
             mode: "state" | "event";
             owner?: string;
             runbookUrl?: string;
-            /** @description one, with an empty name, where the rule has no scopes */
+            /** @description the scopes of the rule; one with an empty name where the rule has no scopes */
             scopes: components["schemas"]["Scope"][];
             source: string;
-            /** @description its file is bad: this is the last good version */
+            /** @description true where the rule's file is bad, and the last good version runs */
             stale?: boolean;
             title?: string;
-            /** @description of its notices */
+            /** @description type of the rule's notices */
             type: string;
         };
         RuleCount: {
             /**
              * Format: int64
-             * @description whose last run failed, that cannot run, or that are late
+             * @description rules whose last run failed, that cannot run, or that are late
              */
             failing: number;
             /**
              * Format: int64
-             * @description whose last run went well, or that have not run yet
+             * @description rules whose last run succeeded, or that have not run yet
              */
             ok: number;
         };
@@ -4149,7 +4149,7 @@ export interface components {
             degraded: number;
             /**
              * Format: date-time
-             * @description since when the first of the degraded is not ok
+             * @description earliest time since which one of the degraded rules has not been ok
              */
             degradedSince?: string;
             /** Format: int64 */
@@ -4158,31 +4158,31 @@ export interface components {
             failing: number;
             /**
              * Format: date-time
-             * @description since when the first of the failing is not ok
+             * @description earliest time since which one of the failing rules has not been ok
              */
             failingSince?: string;
             /**
              * Format: int64
-             * @description whose next firing is overdue, those that are unverified apart
+             * @description rules whose next firing is overdue; unverified rules do not count here
              */
             late: number;
             /**
              * Format: date-time
-             * @description when the firing was due that is overdue for longest
+             * @description due time of the firing that has been overdue longest
              */
             lateSince?: string;
             /** Format: int64 */
             ok: number;
             /**
              * Format: int64
-             * @description of all these, those in shadow that are not promoted
+             * @description rules in shadow that are not promoted; each one also counts under its health
              */
             shadow: number;
             /** Format: int64 */
             unverified: number;
             /**
              * Format: date-time
-             * @description since when the node that answers cannot verify the first of them
+             * @description earliest time since which the node that answers cannot verify one of these rules
              */
             unverifiedSince?: string;
             /** Format: int64 */
@@ -4196,137 +4196,137 @@ export interface components {
             error?: string;
             /**
              * Format: int64
-             * @description that could not be judged or told
+             * @description number of rows that could not be judged, or whose notice could not be made
              */
             errored: number;
             /**
              * Format: int64
-             * @description findings after the run
+             * @description number of firing findings after the run
              */
             firing: number;
             /**
              * Format: int64
-             * @description that met the condition and could be told
+             * @description number of rows that met the condition and whose notice could be made
              */
             matched: number;
             node: string;
             /**
              * Format: int64
-             * @description that the run made
+             * @description number of notices that the run made
              */
             notices: number;
             /** @enum {string} */
             outcome: "ok" | "degraded" | "failed" | "skipped";
             /**
              * Format: int64
-             * @description findings after the run
+             * @description number of pending findings after the run
              */
             pending: number;
             /**
              * Format: int64
-             * @description that the probe returned
+             * @description number of rows that the probe returned
              */
             rows: number;
-            /** @description of what degraded the run */
+            /** @description examples of the errors that degraded the run */
             samples?: string[];
             scope: string;
             /** Format: date-time */
             started: string;
             /**
              * Format: int64
-             * @description rows that split_by gives to no scope of the rule; one scope of a scan counts them
+             * @description number of rows that split_by assigns to no scope of the rule. Only one scope of a scan counts these rows
              */
             strays?: number;
             /**
              * Format: int64
-             * @description that nobody subscribes to
+             * @description number of deliveries to inboxes and by mail that were not made, because nobody subscribes
              */
             unsubscribed: number;
         };
         Rules: {
-            /** @description after this id there are more */
+            /** @description present where there are more: send it as after to get the next page */
             cursor?: string;
-            /** @description every rule is stopped */
+            /** @description present while every rule is stopped */
             paused?: components["schemas"]["Switch"];
-            /** @description of the rule files, each of which is in force as it was before */
+            /** @description problems of the rule files. While a file has problems, its last good version stays in force */
             problems: components["schemas"]["FileProblem"][];
-            /** @description by id */
+            /** @description the rules by id */
             rules: components["schemas"]["Rule"][];
-            /** @description switches of rules or scopes that no file has */
+            /** @description switches of rules or scopes that are in no rule file */
             strays?: components["schemas"]["Switch"][];
-            /** @description a hash of the rules that the answering node runs */
+            /** @description hash of the rules that the answering node runs */
             version: string;
         };
         RuleSource: {
-            /** @description where the node's file does not have this text: an edit that is refused, or a rule that is gone; for those who see all warehouses */
+            /** @description present where the file on the node's disk has another text: the node refused an edit, or the rule is gone. Only callers who see all warehouses get it */
             disk?: components["schemas"]["DiskSource"];
             file: string;
             /**
              * Format: int64
-             * @description of the text's beginning, from 1
+             * @description line in the file where the text begins, from 1
              */
             line: number;
-            /** @description of the rule as it runs: why it is not verified, and what to look at; places are those of the file */
+            /** @description problems of the running rule: why it is not verified, and what to check. Lines and columns are those of the file */
             problems: components["schemas"]["FileProblem"][];
             rule: string;
-            /** @description the rule's entry as its file had it when it was loaded, with its indentation and comments; what the file's defaults add is not in it */
+            /** @description the rule's entry, as its file had it when the node loaded it, with indentation and comments. The defaults of the file are not part of it */
             text: string;
-            /** @description a hash of the rules that the answering node runs */
+            /** @description hash of the rules that the answering node runs */
             version: string;
-            /** @description what rules check --source warns of: the rule runs, but hardly as it was meant; places are those of the file. What a source does not tell within two seconds is left out */
+            /** @description warnings as from rules check --source: the rule runs, but probably not as its author meant. Lines and columns are those of the file. A warning is left out where its source does not answer within two seconds */
             warnings: components["schemas"]["FileProblem"][];
         };
         RuleStatus: {
-            /** @description it runs, by its file or by a switch */
+            /** @description true where the rule runs: its file or a switch enables it */
             enabled: boolean;
             file: string;
             /**
              * Format: int64
-             * @description findings that were told
+             * @description number of firing findings
              */
             firing: number;
             id: string;
             lastRun?: components["schemas"]["RunStatus"];
-            /** @description its next firing is overdue by more than a minute and its interval, of which five minutes count at most; a rule that is disabled is not late */
+            /** @description true where the next firing is overdue by more than one minute plus the rule's interval, of which at most five minutes count. A disabled rule is never late */
             late?: boolean;
             /** Format: date-time */
             nextDue?: string;
             /**
              * Format: double
-             * @description since when its next firing should have started
+             * @description seconds by which the next firing is overdue
              */
             overdueSeconds?: number;
             /**
              * Format: int64
-             * @description findings that wait for their time
+             * @description number of pending findings
              */
             pending: number;
             /**
              * Format: date-time
-             * @description live since, although its file has it in shadow
+             * @description time since which the rule has been live, although its file puts it in shadow
              */
             promoted?: string;
-            /** @description why it is not verified */
+            /** @description why the rule is not verified */
             reason?: string;
             recent?: components["schemas"]["Recent"];
             /** @description empty where the rule has no scopes */
             scope: string;
-            /** @description its file has it in shadow: it tells the inbox of shadow:<id> alone until it is promoted */
+            /** @description true where the rule's file puts it in shadow. Until it is promoted, its notices go only to the inbox of shadow:<id> */
             shadow?: boolean;
             /**
              * Format: date-time
-             * @description since when it is not verified, late, or not ok
+             * @description time since which the rule has been unverified, late or not ok
              */
             since?: string;
             source: string;
-            /** @description its file is bad: this is the last good version */
+            /** @description true where the rule's file is bad, and the last good version runs */
             stale?: boolean;
-            /** @description what an operator says instead of the file */
+            /** @description the switch by which an operator overrides the file */
             switch?: components["schemas"]["Switch"];
             title?: string;
-            /** @description its probe was prepared on the source; a rule that is not does not run */
+            /** @description true where the source has prepared the rule's probe. An unverified rule does not run */
             verified: boolean;
-            /** @description what does not keep it from running, each with its code */
+            /** @description warnings that do not stop the rule, each with its code */
             warnings?: string[];
         };
         Runs: {
@@ -4341,86 +4341,86 @@ export interface components {
             error?: string;
             /**
              * Format: int64
-             * @description that could not be judged or told
+             * @description number of rows that could not be judged, or whose notice could not be made
              */
             errored: number;
             /**
              * Format: int64
-             * @description that met the condition and could be told
+             * @description number of rows that met the condition and whose notice could be made
              */
             matched: number;
             node: string;
             /**
              * Format: int64
-             * @description that the run made
+             * @description number of notices that the run made
              */
             notices: number;
             /** @enum {string} */
             outcome: "ok" | "degraded" | "failed" | "skipped";
             /**
              * Format: int64
-             * @description that the probe returned
+             * @description number of rows that the probe returned
              */
             rows: number;
-            /** @description of what degraded the run */
+            /** @description examples of the errors that degraded the run */
             samples?: string[];
             /** Format: date-time */
             started: string;
             /**
              * Format: int64
-             * @description rows that split_by gives to no scope of the rule; one scope of a scan counts them
+             * @description number of rows that split_by assigns to no scope of the rule. Only one scope of a scan counts these rows
              */
             strays?: number;
             /**
              * Format: int64
-             * @description that nobody subscribes to
+             * @description number of deliveries to inboxes and by mail that were not made, because nobody subscribes
              */
             unsubscribed: number;
         };
         Scope: {
             cron: string;
-            /** @description it runs, by its file or by a switch */
+            /** @description true where the rule runs: its file or a switch enables it */
             enabled: boolean;
-            /** @description what the file says */
+            /** @description whether the rule file enables the rule */
             fileEnabled: boolean;
             /**
              * Format: int64
-             * @description findings that were told
+             * @description number of firing findings
              */
             firing: number;
             /**
-             * @description of its last run; late = its next firing is overdue; waiting = it has not run yet
+             * @description outcome of the last run, or: unverified = the source has not accepted the probe; late = the next firing is overdue; waiting = the rule has not run yet; disabled = a switch or the file disables the rule
              * @enum {string}
              */
             health: "ok" | "degraded" | "failing" | "unverified" | "late" | "waiting" | "disabled";
             lastRun?: components["schemas"]["RunStatus"];
-            /** @description its next firing is overdue by more than a minute and its interval, of which five minutes count at most */
+            /** @description true where the next firing is overdue by more than one minute plus the rule's interval, of which at most five minutes count */
             late?: boolean;
             /** Format: date-time */
             nextDue?: string;
             /**
              * Format: double
-             * @description since when its next firing should have started
+             * @description seconds by which the next firing is overdue
              */
             overdueSeconds?: number;
             /**
              * Format: int64
-             * @description findings that wait for their time
+             * @description number of pending findings
              */
             pending: number;
             /** Format: date-time */
             promoted?: string;
-            /** @description why it is not verified */
+            /** @description why the rule is not verified */
             reason?: string;
             recent?: components["schemas"]["Recent"];
             scope: string;
             shadow?: boolean;
             /**
              * Format: date-time
-             * @description since when it is degraded, failing, unverified or late
+             * @description time since which the rule has been degraded, failing, unverified or late
              */
             since?: string;
-            /** @description what an operator says instead */
+            /** @description the switch by which an operator overrides the file */
             switch?: components["schemas"]["Switch"];
             timezone: string;
             verified: boolean;
@@ -4434,17 +4434,17 @@ export interface components {
             answered?: string;
             /**
              * Format: date-time
-             * @description when a node last began to ask; absent = never
+             * @description when a node last began to ask the source; absent = never
              */
             asked?: string;
-            /** @description why it gives none */
+            /** @description why the source gives no list */
             error?: string;
             /**
              * Format: date-time
-             * @description since when it gives none; absent = the last answer was a list
+             * @description time since which the source gives no list; absent where its last answer was a list
              */
             failedSince?: string;
-            /** @description whether a list is in force; a rule without a list waits for its scopes, and does not run */
+            /** @description true where a list is in force. A rule without a list waits for its scopes, and does not run */
             listed: boolean;
             /**
              * @description id of the rule
@@ -4453,29 +4453,29 @@ export interface components {
             rule: string;
             /**
              * Format: int64
-             * @description in the list in force
+             * @description number of scopes in the list in force
              */
             scopes: number;
             /**
-             * @description that is asked; absent where the rule files of the node have no query for the rule
+             * @description source that the query runs on; absent where the node's rule files have no query for the rule
              * @example wms
              */
             source?: string;
-            /** @description a list that waits for an operator, since it is empty or removes more than half of the scopes */
+            /** @description a list that waits for an operator, because it is empty or removes more than half of the scopes */
             waits?: components["schemas"]["WaitingScopes"];
         };
         ScopeOrigins: {
-            /** @description by rule */
+            /** @description the rules by id */
             origins: components["schemas"]["ScopeOrigin"][];
         };
         Send: {
             notices: components["schemas"]["SendNotice"][];
         };
         SendNotice: {
-            /** @description the body of the type where it is left out, or a list of the data */
+            /** @description body of the notice; by default the body of the type, or else a list of the data */
             body?: string;
             /**
-             * @description the typed fields of the type
+             * @description values for the typed fields of the type
              * @example {
              *       "bin": "A-01",
              *       "qty": "-3"
@@ -4484,39 +4484,39 @@ export interface components {
             data?: {
                 [key: string]: unknown;
             };
-            /** @description where it goes; by default as the type says, or to the inbox */
+            /** @description sinks of the notice; by default those of the type, or else the inbox */
             deliver?: components["schemas"]["Deliver"][];
             /**
-             * @description how long it lives, in s, m, h, d; the retention of the type by default
+             * @description lifetime of the notice in s, m, h, d; the retention of the type by default
              * @example 24h
              */
             expires?: string;
-            /** @description texts by name, beside those of the type */
+            /** @description texts by name, in addition to the labels of the type */
             labels?: {
                 [key: string]: string;
             };
             /**
-             * @description as the type says by default, or silent
+             * @description by default the modal of the type, or else silent
              * @enum {string}
              */
             modal?: "silent" | "popup";
             /**
-             * @description in which order queues serve what is made of it, inside the priority, the lowest first: a number with at most three digits behind the point, or a time
+             * @description place of the notice's queue items among the items of the same priority, the lowest first: a number with at most three decimal places, or a time
              * @example 7.5
              */
             order?: string;
             /**
              * Format: int64
-             * @description 5 is the highest; that of the type by default, or 3
+             * @description 5 is the highest; by default the priority of the type, or else 3
              */
             priority?: number;
-            /** @description user:<id> or role:<id>; those who subscribe to the type in the warehouse by default */
+            /** @description user:<id> or role:<id>; by default all subscribers of the type in the warehouse */
             recipients?: string[];
             /** @description title and body by language */
             texts?: {
                 [key: string]: components["schemas"]["SendText"];
             };
-            /** @description the title of the type where it is left out, or the name of the type */
+            /** @description title of the notice; by default the title of the type, or else the name of the type */
             title?: string;
             /**
              * @description code of a type in the catalogue, or its id as a number or a text
@@ -4525,12 +4525,12 @@ export interface components {
             type?: string;
             /**
              * Format: int64
-             * @description instead of type: its id
+             * @description id of the type, instead of type
              * @example 124719
              */
             typeId?: number;
             /**
-             * @description whose inboxes get it; a number is taken, too
+             * @description warehouse whose inboxes get the notice. A number is accepted as well
              * @example 119240
              */
             warehouse: string;
@@ -4540,55 +4540,55 @@ export interface components {
             title?: string;
         };
         Sent: {
-            /** @description in the order of the request */
+            /** @description results in the order of the request */
             notices: components["schemas"]["SentNotice"][];
         };
         SentNotice: {
             /**
              * Format: int64
-             * @description that were made of it
+             * @description number of deliveries that were made of the notice
              */
             deliveries: number;
             id: string;
             /**
              * Format: int64
-             * @description sinks that it did not go to, because nobody there is to have it
+             * @description sinks that the notice did not go to, because it has no recipient there
              */
             unsubscribed?: number;
         };
         Settings: {
             /** @description how long an item holds its dedupe key: until_done, day, or a duration */
             dedupe: string;
-            /** @description of which events of the queue's items, not of its twin's, a push channel is told */
+            /** @description the events of the queue's items that a push channel gets. Items of the test twin cause no events */
             events?: components["schemas"]["ItemEvents"];
             lease: string;
             /**
              * Format: int64
-             * @description failures after which an item is dead; 0 = it is never dead
+             * @description number of failures after which an item is dead; 0 = an item never becomes dead
              */
             maxAttempts: number;
-            /** @description how long the first and the further suspends of an item last */
+            /** @description length of an item's first suspension, then of each further one */
             suspendSteps: string[];
             timezone: string;
         };
         SettingsAsk: {
             /**
-             * @description how long a worker has an item, where the worker asks for no other lease: a duration in s, m, h, d, from 1s to 24h
+             * @description how long a worker holds an item, where the worker asks for no other lease: a duration in s, m, h, d, from 1s to 24h
              * @example 2m
              */
             lease?: string;
             /**
              * Format: int64
-             * @description failures after which an item is dead; 0 = it is never dead
+             * @description number of failures after which an item is dead; 0 = an item never becomes dead
              */
             maxAttempts?: number;
-            /** @description these are again as the configuration says */
+            /** @description settings that take their configured values again */
             reset?: ("lease" | "maxAttempts" | "suspendSteps")[];
-            /** @description how long the first and the further suspends of an item last: durations in s, m, h, d, from 1s to 366d; empty = none may be suspended */
+            /** @description length of an item's first suspension, then of each further one: durations in s, m, h, d, from 1s to 366d; empty = no item can be suspended */
             suspendSteps?: string[];
         };
         Side: {
-            /** @description why it failed, or would not run */
+            /** @description why the version failed, or would not run */
             error?: string;
             /** Format: int64 */
             errored: number;
@@ -4604,78 +4604,78 @@ export interface components {
         Silence: {
             /**
              * Format: date-time
-             * @description active: until when, unless somebody ends it
+             * @description of an active silence: when this activity ends, unless somebody ends the silence earlier
              */
             activeUntil?: string;
-            /** @description who has added it */
+            /** @description the user or service that added the silence */
             author: string;
             comment?: string;
             /** Format: date-time */
             createdAt: string;
             /**
              * Format: int64
-             * @description active: deliveries to push channels that are held back now
+             * @description of an active silence: deliveries to push channels that it withholds now
              */
             deliveries: number;
             /**
              * Format: date-time
-             * @description somebody has ended it before its time
+             * @description when somebody ended the silence before its time
              */
             endedAt?: string;
             endedBy?: string;
             /**
              * Format: int64
-             * @description rows of rules of mode event that it has dropped
+             * @description number of rows of event rules that the silence has dropped
              */
             events: number;
             /**
              * Format: int64
-             * @description active: findings that have something to tell, and are held back now
+             * @description of an active silence: findings whose next notice it withholds now
              */
             findings: number;
             /** Format: date-time */
             from: string;
             id: string;
-            /** @description all of them have to match */
+            /** @description the silence applies where all of its matchers match */
             matchers: string[];
             /**
              * Format: date-time
-             * @description when it will be active next
+             * @description when the silence becomes active next
              */
             next?: string;
             /**
-             * @description a recurring one is pending between its windows
+             * @description a recurring silence is pending between its windows
              * @enum {string}
              */
             state: "pending" | "active" | "expired";
             /**
              * Format: date-time
-             * @description absent where its windows recur for ever
+             * @description absent where the windows recur for ever
              */
             until?: string;
-            /** @description not over: why it can hold back nothing that the answering node knows of, with a code */
+            /** @description why the silence can withhold nothing that the answering node knows of, with a code. Absent once the silence is over */
             warning?: string;
-            /** @description it is active in these windows alone */
+            /** @description the silence is active only in these windows */
             window?: components["schemas"]["Window"];
         };
         SilenceFields: {
             /**
-             * @description why, for those who wonder; at most 1000 bytes
+             * @description the reason, for other people; at most 1000 bytes
              * @example stocktake
              */
             comment?: string;
             /**
-             * @description how long it lasts from its beginning
+             * @description how long the silence lasts from its beginning
              * @example 2h
              */
             for?: string;
             /**
              * Format: date-time
-             * @description when it begins; now by default
+             * @description when the silence begins; now by default
              */
             from?: string;
             /**
-             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, key, or that of a label (labels.key is a label called key). A key is that of a finding as its notice carries it, or of a group. An expression (RE2) fits the whole text
+             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION. All of them must match. NAME is rule, type, warehouse, scope, key, or the name of a label (labels.key is the label called key). A key is the key of a finding as its notice carries it, or the key of a group. An EXPRESSION (RE2) must match the whole text
              * @example [
              *       "rule=negative-bin-stock",
              *       "warehouse=~1192.*"
@@ -4684,10 +4684,10 @@ export interface components {
             matchers: string[];
             /**
              * Format: date-time
-             * @description when it ends; this or for, but for a window needs neither
+             * @description when the silence ends. Give until or for; a silence with a window needs neither
              */
             until?: string;
-            /** @description makes it active in these windows alone, between from and until */
+            /** @description the silence is active only in these windows, between from and until */
             window?: components["schemas"]["Window"];
         };
         Silences: {
@@ -4695,31 +4695,31 @@ export interface components {
             silences: components["schemas"]["Silence"][];
         };
         Sink: {
-            /** @description that the ledger keeps, by state; each is counted up to 10000, which stands for so many or more */
+            /** @description number of deliveries in the ledger by state. Each count stops at 10000; 10000 means 10000 or more */
             deliveries: components["schemas"]["StateCounts"];
-            /** @description why not */
+            /** @description why the sink is not ok */
             error?: string;
             /**
              * Format: date-time
-             * @description when the first of its failed deliveries failed
+             * @description when the first of the failed deliveries failed
              */
             failedSince?: string;
             name: string;
-            /** @description its last calls by the node that answers went well: it takes deliveries */
+            /** @description true where the last calls by the answering node succeeded, so the sink takes deliveries */
             ok: boolean;
             /**
              * Format: date-time
-             * @description since when its oldest pending delivery could have been delivered; absent where none waits. What a silence holds back, or a strategy puts off, does not wait
+             * @description time since which the oldest pending delivery could have been delivered; absent where no delivery waits. Deliveries that a silence withholds or a strategy delays do not count
              */
             oldest?: string;
             /**
              * Format: double
-             * @description how long that is
+             * @description age of this delivery in seconds
              */
             oldestSeconds?: number;
-            /** @description of a push channel: how it does on the node that answers */
+            /** @description of a push channel: its state on the answering node */
             push?: components["schemas"]["PushStatus"];
-            /** @description of a push channel: what the configuration says */
+            /** @description of a push channel: its settings in the configuration */
             settings?: components["schemas"]["PushSettings"];
             /** @enum {string} */
             type: "inbox" | "queue" | "webhook" | "mail" | "chat" | "stdout";
@@ -4741,55 +4741,55 @@ export interface components {
             timedOut: number;
         };
         Status: {
-            /** @description how the ledger's clock stands; not of the demo, which has its own */
+            /** @description state of the ledger's clock; absent in the demo, which has its own clock */
             clock?: components["schemas"]["Clock"];
-            /** @description by sink and state; each is counted up to 10000, which stands for so many or more */
+            /** @description number of deliveries for each sink and state. Each count stops at 10000; 10000 means 10000 or more */
             deliveries: components["schemas"]["DeliveryCount"][];
-            /** @description what the node depends on */
+            /** @description the dependencies of the node, and how each one is */
             health: components["schemas"]["Health"][];
-            /** @description the name of the node that answers */
+            /** @description name of the node that answers */
             node: string;
-            /** @description that run, the one that answers among them */
+            /** @description the running nodes, with the node that answers */
             nodes: components["schemas"]["NodeStatus"][];
-            /** @description every rule is stopped */
+            /** @description present while every rule is stopped */
             paused?: components["schemas"]["Switch"];
-            /** @description of the rule files that are not in force */
+            /** @description problems of the rule files that are not in force */
             problems: components["schemas"]["FileProblem"][];
-            /** @description every rule in every scope */
+            /** @description one entry for each rule in each of its scopes */
             rules: components["schemas"]["RuleStatus"][];
-            /** @description in the order of their names, with the age of the oldest delivery that waits */
+            /** @description the sinks by name, each with the age of its oldest waiting delivery */
             sinks: components["schemas"]["Sink"][];
             /** Format: date-time */
             started: string;
-            /** @description of the program */
+            /** @description version of the program */
             version: string;
-            /** @description what keeps nothing from working, each with its code: subscriptions that no rule of the node serves, the first 20 and how many more there are. What business systems send is not known */
+            /** @description warnings that stop nothing, each with its code. Today: subscriptions that no rule of the node serves. The list has the first 20, then the number of the rest. A type that only business systems send is not known here */
             warnings?: string[];
         };
         Step: {
             /**
-             * @description how long the items are the worker's, the queue's lease by default. In s, m, h, d
+             * @description length of the lease in s, m, h, d; the queue's lease by default
              * @example 60s
              */
             lease?: string;
             /**
              * Format: int64
-             * @description items at most. 0 by default
+             * @description maximum number of items. 0 by default
              */
             max?: number;
-            /** @description done in order, before items are leased */
+            /** @description operations; the queue does them in this order, and then leases items */
             ops?: components["schemas"]["Op"][];
-            /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker */
+            /** @description id of the request. A worker that repeats its last request with the same id gets the same answer, and nothing is done twice. The id belongs to the worker and the token's subject */
             requestId?: string;
-            /** @description the test twin */
+            /** @description use the test twin */
             test?: boolean;
             /**
-             * @description hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case
+             * @description wait for an item for at most this time: a duration up to 60s. The server answers after 55s at the latest
              * @example 25s
              */
             wait?: string;
             /**
-             * @description which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has. Needed where items are asked for
+             * @description name of the device that asks. Each device of the token's subject needs its own name; without tokens, each worker of the queue needs its own name. Needed where the step asks for items
              * @example packer-7
              */
             worker?: string;
@@ -4797,17 +4797,17 @@ export interface components {
         Stepped: {
             /** @description in the order of service */
             items: components["schemas"]["Leased"][];
-            /** @description of the operations, in their order */
+            /** @description results of the operations, in their order */
             results: components["schemas"]["Result"][];
         };
         Strategy: {
             /**
              * Format: date-time
-             * @description delayed: the time of the first attempt, instead of a delay
+             * @description for delayed: time of the first attempt, instead of a delay
              */
             at?: string;
             /**
-             * @description delayed: from the notice to the first attempt
+             * @description for delayed: time from the notice to the first attempt
              * @example 10m
              */
             delay?: string;
@@ -4815,30 +4815,30 @@ export interface components {
             kind: "immediate" | "delayed" | "important" | "timed";
             /**
              * Format: int64
-             * @description delayed: attempts after the first
+             * @description for delayed: number of attempts after the first
              */
             retry?: number;
             /**
-             * @description delayed: what cancels it while it waits
+             * @description for delayed: what cancels the delivery while it waits
              * @enum {string}
              */
             unless?: "read" | "acked" | "resolved";
             /**
-             * @description important: sent goes on after the notice has expired
+             * @description for important: with sent, attempts go on after the notice has expired
              * @enum {string}
              */
             until?: "sent";
-            /** @description timed: how long it is tried */
+            /** @description for timed: how long the delivery is tried */
             within?: string;
         };
         Subscriber: {
             /**
-             * @description the name by which other systems know it, at most 200 bytes
+             * @description name by which other systems know the subscriber, at most 200 bytes
              * @example ann.lee
              */
             alias?: string;
             /**
-             * @description addresses in other channels by the channel's name, at most 20 of 2000 bytes each
+             * @description addresses in other channels, by the name of the channel; at most 20 of 2000 bytes each
              * @example {
              *       "jpush": "170976fa8ab9e6a2b1f"
              *     }
@@ -4852,29 +4852,29 @@ export interface components {
              */
             id: string;
             /**
-             * @description of the texts that are pushed to it, as zh
+             * @description language of the texts that are pushed to the subscriber, such as zh
              * @example zh
              */
             language?: string;
             /**
-             * @description addresses, at most 50, with or without a name; a mail goes to all of them
+             * @description mail addresses, at most 50, each with or without a name. A mail goes to all of them
              * @example [
              *       "Ann Lee <ann@example.com>"
              *     ]
              */
             mail?: string[];
             /**
-             * @description of the person or role, at most 200 characters
+             * @description name of the person or role, at most 200 characters
              * @example Ann Lee
              */
             name?: string;
             /**
-             * @description a number as the gateway wants it, 3 to 40 characters
+             * @description phone number in the form that the gateway wants, 3 to 40 characters
              * @example +8613800000000
              */
             phone?: string;
             /**
-             * @description groups of other systems, at most 50 of 100 bytes each
+             * @description groups of the subscriber in other systems, at most 50 of 100 bytes each
              * @example [
              *       "night-shift"
              *     ]
@@ -4883,12 +4883,12 @@ export interface components {
         };
         SubscriberFields: {
             /**
-             * @description the name by which other systems know it, at most 200 bytes
+             * @description name by which other systems know the subscriber, at most 200 bytes
              * @example ann.lee
              */
             alias?: string;
             /**
-             * @description addresses in other channels by the channel's name, at most 20 of 2000 bytes each
+             * @description addresses in other channels, by the name of the channel; at most 20 of 2000 bytes each
              * @example {
              *       "jpush": "170976fa8ab9e6a2b1f"
              *     }
@@ -4897,29 +4897,29 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description of the texts that are pushed to it, as zh
+             * @description language of the texts that are pushed to the subscriber, such as zh
              * @example zh
              */
             language?: string;
             /**
-             * @description addresses, at most 50, with or without a name; a mail goes to all of them
+             * @description mail addresses, at most 50, each with or without a name. A mail goes to all of them
              * @example [
              *       "Ann Lee <ann@example.com>"
              *     ]
              */
             mail?: string[];
             /**
-             * @description of the person or role, at most 200 characters
+             * @description name of the person or role, at most 200 characters
              * @example Ann Lee
              */
             name?: string;
             /**
-             * @description a number as the gateway wants it, 3 to 40 characters
+             * @description phone number in the form that the gateway wants, 3 to 40 characters
              * @example +8613800000000
              */
             phone?: string;
             /**
-             * @description groups of other systems, at most 50 of 100 bytes each
+             * @description groups of the subscriber in other systems, at most 50 of 100 bytes each
              * @example [
              *       "night-shift"
              *     ]
@@ -4927,7 +4927,7 @@ export interface components {
             tags?: string[];
         };
         Subscribers: {
-            /** @description there are more: ask with it as after */
+            /** @description present where there are more: send it as after to get the next page */
             cursor?: string;
             /** @description in the order of their ids */
             subscribers: components["schemas"]["Subscriber"][];
@@ -4939,36 +4939,36 @@ export interface components {
              */
             subscriber: string;
             /**
-             * @description code of a type in the catalogue; its id is taken, too, as a number or a text
+             * @description code of a type in the catalogue. The id of the type is accepted as well, as a number or a text
              * @example REP_NOTICE
              */
             type: string;
             /**
-             * @description a warehouse, or * for all; a number is taken, too
+             * @description a warehouse, or * for all. A number is accepted as well
              * @example *
              */
             warehouse: string;
         };
         Subscriptions: {
-            /** @description there are more: ask with it as after */
+            /** @description present where there are more: send it as after to get the next page */
             cursor?: string;
             /** @description in the order of type, warehouse, subscriber */
             subscriptions: components["schemas"]["ListedSubscription"][];
         };
         Summary: {
-            /** @description the last five, newest first */
+            /** @description the last five notices, the newest first */
             latest: components["schemas"]["Notice"][];
-            /** @description modal notices that the user has not acked, oldest first, 50 at most */
+            /** @description modal notices that the user has not acked, the oldest first, 50 at most */
             popups: components["schemas"]["Notice"][];
-            /** @description there are more than 50 */
+            /** @description true where there are more than 50 */
             popupsMore: boolean;
             rules: components["schemas"]["RuleCount"];
             /**
              * Format: int64
-             * @description unread notices, exact to 999
+             * @description number of unread notices, exact up to 999
              */
             unread: number;
-            /** @description there are more than 999 */
+            /** @description true where there are more than 999 */
             unreadMore: boolean;
         };
         Switch: {
@@ -4984,13 +4984,13 @@ export interface components {
             state: "enabled" | "disabled";
             /**
              * Format: date-time
-             * @description when it ends by itself
+             * @description when the switch ends by itself
              */
             until?: string;
         };
         SwitchAsk: {
             /**
-             * @description instead of until: so long from now
+             * @description duration from now, instead of until
              * @example 2h
              */
             for?: string;
@@ -4998,13 +4998,13 @@ export interface components {
             reason?: string;
             /**
              * Format: date-time
-             * @description when the switch ends by itself and the file counts again
+             * @description when the switch ends by itself. From then on the rule file decides again
              */
             until?: string;
         };
         Switched: {
             rule: string;
-            /** @description every scope of the rule; none where no file has it any more */
+            /** @description every scope of the rule; empty where no rule file has the rule any more */
             scopes: components["schemas"]["Scope"][];
         };
         Token: {
@@ -5014,7 +5014,7 @@ export interface components {
             createdBy: string;
             /**
              * Format: date-time
-             * @description absent = never
+             * @description absent = the token never expires
              */
             expires?: string;
             /** @example t_5rmwxhkqj2ab */
@@ -5029,34 +5029,34 @@ export interface components {
             subscribers?: string[];
             /**
              * Format: date-time
-             * @description the last time, to a minute or so
+             * @description time of the last use, to about a minute
              */
             used?: string;
             warehouses: string[];
         };
         TokenAsk: {
             /**
-             * @description what it may do
+             * @description the roles of the token
              * @example [
              *       "service"
              *     ]
              */
             access: ("client" | "service" | "producer" | "worker" | "viewer" | "operator" | "admin")[];
             /**
-             * @description when it ends: RFC 3339, or a duration from now in s, m, h, d; never by default
+             * @description when the token expires: RFC 3339, or a duration from now in s, m, h, d; never by default
              * @example 90d
              */
             expires?: string;
-            /** @description what it is for; the subject by default */
+            /** @description what the token is for; the subject by default */
             name?: string;
             /**
-             * @description who uses it: user:<id> or service:<id>
+             * @description who uses the token: user:<id> or service:<id>
              * @example service:wms
              */
             subject: string;
-            /** @description of a client: whose notices it gets, user:<id> or role:<id>, besides its subject */
+            /** @description for a client: the subscribers whose notices it gets besides those of its subject, user:<id> or role:<id> */
             subscribers?: string[];
-            /** @description where, * = everywhere. A client, service or producer needs them, others are everywhere by default */
+            /** @description the warehouses that the token allows; * = all. A client, service or producer must name its warehouses; for other roles * is the default */
             warehouses?: string[];
         };
         Tokens: {
@@ -5070,7 +5070,7 @@ export interface components {
             createdAt: string;
             deliveries: components["schemas"]["TracedDelivery"][];
             id: string;
-            /** @description another one where it was told in a group or a digest */
+            /** @description key of the notice. It differs from the finding's key where the notice is of a group or a digest */
             key: string;
             /** Format: int64 */
             priority: number;
@@ -5084,17 +5084,17 @@ export interface components {
             attempts: number;
             /**
              * Format: date-time
-             * @description pending, of strategy timed
+             * @description of a pending delivery with strategy timed: when its attempts end
              */
             deadline?: string;
-            /** @description of the last attempt */
+            /** @description error of the last attempt */
             error?: string;
             /**
              * Format: date-time
-             * @description pending, to a push channel: when it is tried, unless it waits for an earlier one of the finding
+             * @description of a pending delivery to a push channel: time of the next attempt, unless it waits for an earlier delivery of the same finding
              */
             next?: string;
-            /** @description of the inbox; of a mail */
+            /** @description recipients of the inbox or of the mail */
             recipients?: string[];
             /** Format: date-time */
             sentAt?: string;
@@ -5103,26 +5103,26 @@ export interface components {
             state: "pending" | "sent" | "failed" | "timed_out" | "canceled";
         };
         TracedItem: {
-            /** @description who alone gets it: as worker, or a subject */
+            /** @description the only worker or subject that may lease the item, written as in worker */
             assignee?: string;
             /**
              * Format: int64
-             * @description of its last lease
+             * @description number of the item's last lease
              */
             attempt: number;
             /** Format: date-time */
             createdAt: string;
             /**
              * Format: date-time
-             * @description leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died
+             * @description leased: end of the lease. delayed, suspended, stored: when the item becomes ready. dead: when the item died
              */
             due?: string;
             /** Format: int64 */
             failures: number;
             id: string;
-            /** @description leased: its finding was sent again, and it takes the new priority, order and payload when it waits again */
+            /** @description true for a leased item whose finding was sent again. The item takes the new priority, order and payload when it waits again */
             news?: boolean;
-            /** @description inside the priority, as a number: the lowest is served first; absent: since when it is ready */
+            /** @description place among the items of the same priority as a number; the lowest is served first. Absent = the time since which the item has been ready decides */
             order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
@@ -5136,35 +5136,35 @@ export interface components {
             priority: number;
             /**
              * Format: int64
-             * @description in a list: its place in its state, from 1
+             * @description in lists: place of the item within its state, from 1
              */
             rank?: number;
             /**
              * Format: date-time
-             * @description when it last became ready; absent before the first time and where it has ended
+             * @description when the item last became ready; absent before the first time and after the item has ended
              */
             readyAt?: string;
             /**
              * Format: int64
-             * @description until due; absent where it is not waited for
+             * @description seconds until due; absent in states that do not wait for a time
              */
             remainingSeconds?: number;
             /**
              * Format: int64
-             * @description ready: its place in the order of service as a number, the lower is served first
+             * @description of a ready item: its place in the order of service as a number; the lowest is served first
              */
             score?: number;
             /** @enum {string} */
             state: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
             /** Format: int64 */
             suspends: number;
-            /** @description of the notice that it was made of, in the language of the request; lists and single items alone have it */
+            /** @description title of the notice from which the item was made, in the language of the request. Only lists and single items have it */
             title?: string;
-            /** @description its push, then every change, of all its lives; empty where the queue has no ledger */
+            /** @description the item's push and every change after it, also from before the item started again. Empty where the queue has no ledger */
             trace: components["schemas"]["Move"][];
-            /** @description that it belongs to; absent: none */
+            /** @description warehouse of the item; absent = none */
             warehouse?: string;
-            /** @description who has the lease: <subject>/<worker>, a worker where there are no tokens */
+            /** @description worker that holds the lease: <subject>/<worker>, or <worker> where there are no tokens */
             worker?: string;
         };
         Translation: {
@@ -5173,48 +5173,48 @@ export interface components {
             title: string;
         };
         TriedNotice: {
-            /** @description an event that was told before: it is not told again */
+            /** @description true for an event that already has a notice: no second notice is made */
             known: boolean;
             notice: components["schemas"]["BareNotice"];
-            /** @description the silence that holds it back, and until when */
+            /** @description the silence that withholds the notice, and when it ends */
             silenced?: string;
-            /** @description translations */
+            /** @description title and body in other languages */
             texts?: components["schemas"]["Translation"][];
             to: components["schemas"]["Destination"][];
         };
         Twin: {
-            /** @description the test twin */
+            /** @description true for the test twin of the queue */
             test?: boolean;
         };
         Type: {
-            /** @description as title */
+            /** @description templates over the fields, by language, as in title */
             body?: {
                 [key: string]: string;
             };
             category?: string;
             /**
-             * @description unique; rules and subscriptions name it
+             * @description unique code by which rules and subscriptions name the type
              * @example REP_NOTICE
              */
             code: string;
-            /** @description where its notices go; those of a sender by default to the inbox */
+            /** @description the sinks of the type's notices. Sent notices go to the inbox by default */
             deliver?: components["schemas"]["TypeDeliver"][];
             /**
-             * @description another word for retention, as rules and senders call it; answers have retention
+             * @description another name for retention, as in rules and sent notices. Answers only have retention
              * @example 72h
              */
             expires?: string;
-            /** @description the typed data of its notices */
+            /** @description the typed data of the type's notices */
             fields?: {
                 [key: string]: components["schemas"]["Field"];
             };
             /**
              * Format: int64
-             * @description unique; the number that the WMS knows the type by
+             * @description unique number by which the WMS knows the type
              * @example 124719
              */
             id: number;
-            /** @description texts by name; those of the rule or the sender win */
+            /** @description texts by name. A label of the rule or the sender replaces the type's label of the same name */
             labels?: {
                 [key: string]: string;
             };
@@ -5225,7 +5225,7 @@ export interface components {
             modal?: "silent" | "popup";
             name: string;
             /**
-             * @description the name by language
+             * @description names by language
              * @example {
              *       "zh": "补货通知"
              *     }
@@ -5239,12 +5239,12 @@ export interface components {
              */
             priority?: number;
             /**
-             * @description how long its notices live unless their rule or sender says otherwise, in s, m, h, d; 72h by default
+             * @description how long notices of the type live, unless their rule or sender says otherwise; in s, m, h, d; 72h by default
              * @example 72h
              */
             retention?: string;
             /**
-             * @description templates over the fields, by language; the empty language is for readers of all others
+             * @description templates over the fields, by language. The empty language is for readers of all other languages
              * @example {
              *       "en": "Refill {{ .bin }}",
              *       "zh": "补货 {{ .bin }}"
@@ -5256,13 +5256,13 @@ export interface components {
         };
         TypeDeliver: {
             /**
-             * @description delayed: how long after the notice, in s, m, h, d
+             * @description for delayed: time from the notice to the first attempt, in s, m, h, d
              * @example 10m
              */
             delay?: string;
             /**
              * Format: int64
-             * @description delayed: how often it is tried again
+             * @description for delayed: number of attempts after the first
              */
             retry?: number;
             /**
@@ -5271,17 +5271,17 @@ export interface components {
              */
             sink: string;
             /**
-             * @description of a push channel; immediate by default
+             * @description for a push channel; immediate by default
              * @enum {string}
              */
             strategy?: "immediate" | "delayed" | "important" | "timed";
             /**
-             * @description delayed: what makes it needless
+             * @description for delayed: what makes the delivery needless
              * @enum {string}
              */
             unless?: "read" | "acked" | "resolved";
             /**
-             * @description timed: for how long it is tried
+             * @description for timed: how long the delivery is tried
              * @example 30m
              */
             within?: string;
@@ -5300,7 +5300,7 @@ export interface components {
             modal: "silent" | "popup";
             /** Format: int64 */
             priority: number;
-            /** @description title and body; the empty language, which is first, is for readers of all others */
+            /** @description title and body by language. The empty language comes first and is for readers of all other languages */
             texts: components["schemas"]["Translation"][];
             /** @example REP_NOTICE */
             type: string;
@@ -5311,26 +5311,26 @@ export interface components {
         };
         Value: {
             name: string;
-            /** @description null is NULL */
+            /** @description null means NULL */
             value: string | null;
         };
         WaitingList: {
             /**
              * Format: int64
-             * @description how many subscriptions it adds
+             * @description number of subscriptions that the list adds
              */
             added: number;
             /**
-             * @description stands for the list: a confirmation names it
+             * @description hash of the list; a confirmation names it
              * @example 5f2a9c0d1e3b4a67
              */
             hash: string;
             /**
              * Format: int64
-             * @description how many it removes
+             * @description number of subscriptions that the list removes
              */
             removed: number;
-            /** @description the first of those that it removes, at most 100 */
+            /** @description the first subscriptions that the list removes, at most 100 */
             removing: components["schemas"]["ListedSubscription"][];
             /** Format: date-time */
             since: string;
@@ -5338,57 +5338,57 @@ export interface components {
         WaitingScopes: {
             /**
              * Format: int64
-             * @description how many scopes it adds
+             * @description number of scopes that the list adds
              */
             added: number;
             /**
              * Format: int64
-             * @description of how many it changes the time zone or parameters
+             * @description number of scopes whose time zone or parameters the list changes
              */
             changed: number;
             /**
-             * @description stands for the list: a confirmation names it
+             * @description hash of the list; a confirmation names it
              * @example 5f2a9c0d1e3b4a67
              */
             hash: string;
             /**
              * Format: int64
-             * @description how many it removes
+             * @description number of scopes that the list removes
              */
             removed: number;
-            /** @description the names of the first scopes that it removes, at most 100 */
+            /** @description names of the first scopes that the list removes, at most 100 */
             removing: string[];
             /**
              * Format: int64
-             * @description in the list that waits
+             * @description number of scopes in the list
              */
             scopes: number;
             /** Format: date-time */
             since: string;
         };
         Why: {
-            /** @description nothing is known of the key; these are open and look like it */
+            /** @description keys of open findings that look like the requested key. Present where nothing is known of the requested key */
             alike?: string[];
             /** Format: date-time */
             asked: string;
             finding?: components["schemas"]["Finding"];
-            /** @description why it is not told now, or not where it would be */
+            /** @description why the finding makes no notice now, or why a delivery of its notice waits */
             held: components["schemas"]["Held"][];
-            /** @description canonical JSON array */
+            /** @description the key as a canonical JSON array */
             key: string;
-            /** @description of the rule in the scope */
+            /** @description last run of the rule in the scope */
             lastRun?: components["schemas"]["RunStatus"];
             /** @description the row as the source has it now */
             look?: components["schemas"]["Look"];
-            /** @description there are older notices */
+            /** @description true where there are older notices */
             more: boolean;
-            /** @description what comes of it if nothing changes */
+            /** @description what happens to the finding next, if nothing changes */
             next?: components["schemas"]["Next"];
             rule: string;
             scope: string;
             /**
              * Format: date-time
-             * @description pending: first seen; firing: fired
+             * @description of a pending finding: when it was first seen. Of a firing finding: since when it fires
              */
             since?: string;
             /**
@@ -5396,24 +5396,24 @@ export interface components {
              * @enum {string}
              */
             state: "none" | "pending" | "firing";
-            /** @description of the rule */
+            /** @description title of the rule */
             title?: string;
-            /** @description every notice of it, also of past episodes, the latest first */
+            /** @description all notices of the finding, also from earlier episodes, the latest first */
             told: components["schemas"]["Traced"][];
         };
         Window: {
             /**
-             * @description when it opens
+             * @description when the window opens
              * @example 0 22 * * 6
              */
             cron: string;
             /**
-             * @description how long it stays open: at least a minute, at most 31 days, and shorter than the time between two openings
+             * @description how long the window stays open: from one minute to 31 days, and shorter than the time between two openings
              * @example 8h
              */
             duration: string;
             /**
-             * @description of the cron; UTC by default
+             * @description time zone of the cron; UTC by default
              * @example Asia/Shanghai
              */
             timezone?: string;
@@ -5421,20 +5421,20 @@ export interface components {
         Worker: {
             /**
              * Format: int64
-             * @description items that wait for the worker alone
+             * @description number of items that wait for this worker only
              */
             assigned: number;
             /**
              * Format: date-time
-             * @description when the worker leased last; absent where that is long ago
+             * @description time of the worker's last lease; absent where it is too long ago
              */
             lastLease?: string;
             /**
              * Format: int64
-             * @description items that the worker holds
+             * @description number of items that the worker holds
              */
             leased: number;
-            /** @description as an item is assigned to */
+            /** @description name of the worker, as in an assignment */
             name: string;
         };
         Workers: {
@@ -5452,19 +5452,19 @@ export interface operations {
     "list-audit": {
         parameters: {
             query?: {
-                /** @description this was done, or what begins with it: rule, rule.disable */
+                /** @description only this action, or actions that begin with this text: rule, rule.disable */
                 action?: string;
-                /** @description the cursor of the page before */
+                /** @description cursor of the previous page */
                 after?: string;
-                /** @description made by this one */
+                /** @description only changes by this author */
                 by?: string;
-                /** @description changes in a page, which ends sooner where their states are large */
+                /** @description maximum number of changes in a page. A page with large states can have fewer */
                 limit?: number;
-                /** @description changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment */
+                /** @description only changes of this object, or of objects that begin with this text: rule, rule:negative-bin-stock, queue:replenishment */
                 object?: string;
-                /** @description the latest first, or the oldest */
+                /** @description order of the list: the latest first, or the oldest first */
                 order?: "latest" | "oldest";
-                /** @description made then or later: RFC 3339, or so long ago, as 7d */
+                /** @description only changes at this time or later: RFC 3339, or a duration before now such as 7d */
                 since?: string;
             };
             header?: never;
@@ -5594,31 +5594,31 @@ export interface operations {
     "list-deliveries": {
         parameters: {
             query?: {
-                /** @description the cursor of the page before */
+                /** @description cursor of the previous page */
                 after?: string;
-                /** @description only those that were not sent for this cause, as GET /deliveries/causes names it */
+                /** @description only deliveries that failed or timed out for this cause, as named by GET /deliveries/causes */
                 cause?: string;
-                /** @description only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding */
+                /** @description only pending deliveries that wait although their time has come: a silence withholds them, or an earlier delivery of the same finding must go first */
                 held?: boolean;
-                /** @description deliveries in a page */
+                /** @description maximum number of deliveries in a page */
                 limit?: number;
                 /** @description only of this notice */
                 notice?: string;
-                /** @description the latest first, or the oldest */
+                /** @description order of the list: the latest first, or the oldest first */
                 order?: "latest" | "oldest";
                 /** @description only of notices of this rule */
                 rule?: string;
-                /** @description to this sink alone */
+                /** @description only deliveries to this sink */
                 sink?: string;
-                /** @description only in this state; may be repeated: pending, sent, failed, timed_out, canceled */
+                /** @description only deliveries in this state; may be repeated: pending, sent, failed, timed_out, canceled */
                 state?: string[];
-                /** @description only of notices of this type: its code or its id */
+                /** @description only of notices of this type: code or id */
                 type?: string;
                 /** @description only of notices of this warehouse */
                 warehouse?: string;
             };
             header?: {
-                /** @description picks translated titles */
+                /** @description language of the titles */
                 "Accept-Language"?: string;
             };
             path?: never;
@@ -5664,7 +5664,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the delivery's number */
+                /** @description number of the delivery */
                 id: number;
             };
             cookie?: never;
@@ -5708,7 +5708,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the delivery's number */
+                /** @description number of the delivery */
                 id: number;
             };
             cookie?: never;
@@ -5756,7 +5756,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the delivery's number */
+                /** @description number of the delivery */
                 id: number;
             };
             cookie?: never;
@@ -5932,13 +5932,13 @@ export interface operations {
     find: {
         parameters: {
             query: {
-                /** @description what stands in them, as it is written or in capitals: 2 characters at least */
+                /** @description text to find, in the given or in upper case: at least 2 characters */
                 q: string;
-                /** @description of this warehouse; may be repeated. Without it, those of the token */
+                /** @description only in this warehouse; may be repeated. By default the warehouses of the token */
                 warehouse?: string[];
             };
             header?: {
-                /** @description picks translated titles */
+                /** @description language of the titles */
                 "Accept-Language"?: string;
             };
             path?: never;
@@ -5982,23 +5982,23 @@ export interface operations {
     "legacy-list-notifications": {
         parameters: {
             query?: {
-                /** @description true: also what the user among the subscribers has read */
+                /** @description true: also notices that the user among the subscribers has read */
                 includeRead?: boolean;
-                /** @description delivered after that many ms since 1970; without it, the last three days */
+                /** @description only notices that were delivered after this time, in ms since 1970. By default the last three days */
                 lastFetchTimeStamp?: number;
                 /** @description ids of roles separated by commas; may be repeated */
                 roleIdList?: string[];
-                /** @description ids separated by commas: a bare id is a user, role:x a role; may be repeated. Without any, the user and roles of the token */
+                /** @description ids separated by commas: a bare id is a user, role:x is a role; may be repeated. By default the user and roles of the token */
                 subscriberIdList?: string[];
-                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s */
+                /** @description wait for something new for at most this time: a duration up to 60s, such as 25s */
                 wait?: string;
-                /** @description the warehouse; may be left out by a token that has one */
+                /** @description the warehouse. A token with one warehouse can leave it out */
                 whId?: string;
             };
             header?: {
-                /** @description picks translated titles and bodies */
+                /** @description language of titles and bodies */
                 "Accept-Language"?: string;
-                /** @description the ETag of the last answer */
+                /** @description ETag of the last answer */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -6016,11 +6016,11 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description what is new, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
+            /** @description the new notices, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
             200: {
                 headers: {
                     "Cache-Control"?: string;
-                    /** @description what to send as If-None-Match */
+                    /** @description send it as If-None-Match with the next poll */
                     ETag?: string;
                     Vary?: string;
                     [name: string]: unknown;
@@ -6029,11 +6029,11 @@ export interface operations {
                     "application/xml": components["schemas"]["Pack"];
                 };
             };
-            /** @description nothing is new */
+            /** @description nothing is new since the last answer */
             304: {
                 headers: {
                     "Cache-Control"?: string;
-                    /** @description what to send as If-None-Match */
+                    /** @description send it as If-None-Match with the next poll */
                     ETag?: string;
                     Vary?: string;
                     [name: string]: unknown;
@@ -6055,23 +6055,23 @@ export interface operations {
     "legacy-post-notifications": {
         parameters: {
             query?: {
-                /** @description true: also what the user among the subscribers has read */
+                /** @description true: also notices that the user among the subscribers has read */
                 includeRead?: boolean;
-                /** @description delivered after that many ms since 1970; without it, the last three days */
+                /** @description only notices that were delivered after this time, in ms since 1970. By default the last three days */
                 lastFetchTimeStamp?: number;
                 /** @description ids of roles separated by commas; may be repeated */
                 roleIdList?: string[];
-                /** @description ids separated by commas: a bare id is a user, role:x a role; may be repeated. Without any, the user and roles of the token */
+                /** @description ids separated by commas: a bare id is a user, role:x is a role; may be repeated. By default the user and roles of the token */
                 subscriberIdList?: string[];
-                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s */
+                /** @description wait for something new for at most this time: a duration up to 60s, such as 25s */
                 wait?: string;
-                /** @description the warehouse; may be left out by a token that has one */
+                /** @description the warehouse. A token with one warehouse can leave it out */
                 whId?: string;
             };
             header?: {
-                /** @description picks translated titles and bodies */
+                /** @description language of titles and bodies */
                 "Accept-Language"?: string;
-                /** @description the ETag of the last answer */
+                /** @description ETag of the last answer */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -6096,11 +6096,11 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description what is new, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
+            /** @description the new notices, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
             200: {
                 headers: {
                     "Cache-Control"?: string;
-                    /** @description what to send as If-None-Match */
+                    /** @description send it as If-None-Match with the next poll */
                     ETag?: string;
                     Vary?: string;
                     [name: string]: unknown;
@@ -6109,11 +6109,11 @@ export interface operations {
                     "application/xml": components["schemas"]["Pack"];
                 };
             };
-            /** @description nothing is new */
+            /** @description nothing is new since the last answer */
             304: {
                 headers: {
                     "Cache-Control"?: string;
-                    /** @description what to send as If-None-Match */
+                    /** @description send it as If-None-Match with the next poll */
                     ETag?: string;
                     Vary?: string;
                     [name: string]: unknown;
@@ -6262,27 +6262,27 @@ export interface operations {
     "poll-notices": {
         parameters: {
             query?: {
-                /** @description the cursor of the last answer */
+                /** @description cursor of the last answer */
                 after?: string;
                 /** @description notices in a page */
                 limit?: number;
-                /** @description instead of after: delivered at or after that many ms since 1970; without either, the last three days */
+                /** @description instead of after: only notices that were delivered at this time or later, in ms since 1970. Without after and since, the last three days */
                 since?: number;
-                /** @description user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token */
+                /** @description user:<id>, role:<id>, or shadow:<rule> for the notices of a rule in shadow; repeat it for more than one. By default the user and roles of the token */
                 subscriber?: string[];
-                /** @description only notices of this type, by its code or its id; repeat it for more than one */
+                /** @description only notices of this type, by code or id; repeat it for more than one */
                 type?: string[];
-                /** @description true: only what the user among the subscribers has not read */
+                /** @description true: only notices that the user among the subscribers has not read */
                 unread?: boolean;
-                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case */
+                /** @description wait for something new for at most this time: a duration up to 60s, such as 25s. The server answers after 55s at the latest */
                 wait?: string;
-                /** @description the warehouse; may be left out by a token that has one */
+                /** @description the warehouse. A token with one warehouse can leave it out */
                 warehouse?: string;
             };
             header?: {
-                /** @description picks translated titles and bodies */
+                /** @description language of titles and bodies */
                 "Accept-Language"?: string;
-                /** @description the ETag of the last answer */
+                /** @description ETag of the last answer */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -6304,7 +6304,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control"?: string;
-                    /** @description what to send as If-None-Match */
+                    /** @description send it as If-None-Match with the next poll */
                     ETag?: string;
                     Vary?: string;
                     [name: string]: unknown;
@@ -6314,11 +6314,11 @@ export interface operations {
                     "application/xml": components["schemas"]["Notices"];
                 };
             };
-            /** @description nothing is new */
+            /** @description nothing is new since the last answer */
             304: {
                 headers: {
                     "Cache-Control"?: string;
-                    /** @description what to send as If-None-Match */
+                    /** @description send it as If-None-Match with the next poll */
                     ETag?: string;
                     Vary?: string;
                     [name: string]: unknown;
@@ -6341,7 +6341,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description at most 255 printable characters; who repeats a request under the same key sends nothing twice */
+                /** @description at most 255 printable characters. A request that is repeated under the same key sends nothing twice */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6363,7 +6363,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description the same request was made before under this key; this is its answer */
+            /** @description the same request was sent before under this key; this is the answer to that request */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6400,7 +6400,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the notice */
+                /** @description id of the notice */
                 id: string;
             };
             cookie?: never;
@@ -6442,14 +6442,14 @@ export interface operations {
     "ack-notice": {
         parameters: {
             query?: {
-                /** @description the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token */
+                /** @description the user, once, and the roles of the user: user:<id>, role:<id>. At least one of them must be a recipient. By default the subscribers of the token */
                 subscriber?: string[];
-                /** @description whose inbox has it; may be left out by a token that has one */
+                /** @description warehouse of the inbox that has the notice. A token with one warehouse can leave it out */
                 warehouse?: string;
             };
             header?: never;
             path: {
-                /** @description the notice */
+                /** @description id of the notice */
                 id: string;
             };
             cookie?: never;
@@ -6488,14 +6488,14 @@ export interface operations {
     "read-notice": {
         parameters: {
             query?: {
-                /** @description the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token */
+                /** @description the user, once, and the roles of the user: user:<id>, role:<id>. At least one of them must be a recipient. By default the subscribers of the token */
                 subscriber?: string[];
-                /** @description whose inbox has it; may be left out by a token that has one */
+                /** @description warehouse of the inbox that has the notice. A token with one warehouse can leave it out */
                 warehouse?: string;
             };
             header?: never;
             path: {
-                /** @description the notice */
+                /** @description id of the notice */
                 id: string;
             };
             cookie?: never;
@@ -6576,33 +6576,33 @@ export interface operations {
     "search-notices": {
         parameters: {
             query?: {
-                /** @description the cursor of the page before */
+                /** @description cursor of the previous page */
                 after?: string;
-                /** @description made then or later: RFC 3339 */
+                /** @description only notices made at this time or later: RFC 3339 */
                 from?: string;
-                /** @description whose key has this in it, as it is written; with rule and scope a whole key, as [119240,"A-01"], is found at once */
+                /** @description only notices whose key contains this text, in the given case; with rule and scope a whole key, such as [119240,"A-01"], is found at once */
                 key?: string;
-                /** @description notices in a page */
+                /** @description maximum number of notices in a page */
                 limit?: number;
-                /** @description the latest first, or the oldest */
+                /** @description order of the list: the latest first, or the oldest first */
                 order?: "latest" | "oldest";
-                /** @description this priority or a higher one */
+                /** @description only notices of this priority or a higher one */
                 priority?: number;
-                /** @description of this rule */
+                /** @description only notices of this rule */
                 rule?: string;
-                /** @description of this scope */
+                /** @description only notices of this scope */
                 scope?: string;
-                /** @description with this status; may be repeated: firing, resolved, event, sent */
+                /** @description only notices with this status; may be repeated: firing, resolved, event, sent */
                 status?: string[];
-                /** @description made before then: RFC 3339 */
+                /** @description only notices made before this time: RFC 3339 */
                 to?: string;
-                /** @description of this type, by its code or its id; may be repeated */
+                /** @description only notices of this type, by code or id; may be repeated */
                 type?: string[];
-                /** @description of this warehouse; may be repeated. Without it, those of the token */
+                /** @description only notices of this warehouse; may be repeated. By default the warehouses of the token */
                 warehouse?: string[];
             };
             header?: {
-                /** @description picks translated titles */
+                /** @description language of the titles */
                 "Accept-Language"?: string;
             };
             path?: never;
@@ -6646,21 +6646,21 @@ export interface operations {
     "stream-notices": {
         parameters: {
             query?: {
-                /** @description the cursor of the last answer */
+                /** @description cursor of the last answer */
                 after?: string;
-                /** @description instead of after: delivered at or after that many ms since 1970; without either, the last three days */
+                /** @description instead of after: only notices that were delivered at this time or later, in ms since 1970. Without after and since, the last three days */
                 since?: number;
-                /** @description user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token */
+                /** @description user:<id>, role:<id>, or shadow:<rule> for the notices of a rule in shadow; repeat it for more than one. By default the user and roles of the token */
                 subscriber?: string[];
-                /** @description only notices of this type, by its code or its id; repeat it for more than one */
+                /** @description only notices of this type, by code or id; repeat it for more than one */
                 type?: string[];
-                /** @description the warehouse; may be left out by a token that has one */
+                /** @description the warehouse. A token with one warehouse can leave it out */
                 warehouse?: string;
             };
             header?: {
-                /** @description picks translated titles and bodies */
+                /** @description language of titles and bodies */
                 "Accept-Language"?: string;
-                /** @description the id of the last event; it wins over after and since */
+                /** @description id of the last event. It is used instead of after and since */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -6678,7 +6678,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description events, until the client leaves */
+            /** @description events, until the client disconnects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6713,13 +6713,13 @@ export interface operations {
     "summarize-notices": {
         parameters: {
             query?: {
-                /** @description user:<id>, role:<id>; repeat it for more than one. Without it, those of the token */
+                /** @description user:<id>, role:<id>; repeat it for more than one. By default the subscribers of the token */
                 subscriber?: string[];
-                /** @description the warehouse; may be left out by a token that has one */
+                /** @description the warehouse. A token with one warehouse can leave it out */
                 warehouse?: string;
             };
             header?: {
-                /** @description picks translated titles and bodies */
+                /** @description language of titles and bodies */
                 "Accept-Language"?: string;
             };
             path?: never;
@@ -6763,7 +6763,7 @@ export interface operations {
     overview: {
         parameters: {
             query?: {
-                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                /** @description only these warehouses; repeat it for more than one. By default all warehouses of the token */
                 warehouse?: string[];
             };
             header?: never;
@@ -6807,7 +6807,7 @@ export interface operations {
     "list-failures": {
         parameters: {
             query?: {
-                /** @description due then or later: RFC 3339, or so long ago, as 1h */
+                /** @description only runs that were due at this time or later: RFC 3339, or a duration before now such as 1h */
                 since?: string;
             };
             header?: never;
@@ -6851,13 +6851,13 @@ export interface operations {
     "overview-history": {
         parameters: {
             query?: {
-                /** @description RFC 3339; an hour before to by default */
+                /** @description RFC 3339; by default one hour before to */
                 from?: string;
-                /** @description RFC 3339; now by default */
+                /** @description RFC 3339; by default now */
                 to?: string;
-                /** @description of these types alone, by their code; may be repeated. The items of queues have no type */
+                /** @description only these types, by code; may be repeated. Queue items have no type */
                 type?: string[];
-                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                /** @description only these warehouses; repeat it for more than one. By default all warehouses of the token */
                 warehouse?: string[];
             };
             header?: never;
@@ -6901,7 +6901,7 @@ export interface operations {
     "stream-overview": {
         parameters: {
             query?: {
-                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                /** @description only these warehouses; repeat it for more than one. By default all warehouses of the token */
                 warehouse?: string[];
             };
             header?: never;
@@ -6920,7 +6920,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description events, until the client leaves */
+            /** @description events, until the client disconnects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6950,7 +6950,7 @@ export interface operations {
     "list-queues": {
         parameters: {
             query?: {
-                /** @description the test twins */
+                /** @description use the test twins */
                 test?: boolean;
             };
             header?: never;
@@ -6994,12 +6994,12 @@ export interface operations {
     "get-queue": {
         parameters: {
             query?: {
-                /** @description the test twin */
+                /** @description use the test twin */
                 test?: boolean;
             };
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7041,27 +7041,27 @@ export interface operations {
     "list-items": {
         parameters: {
             query?: {
-                /** @description the cursor of the page before */
+                /** @description cursor of the previous page */
                 after?: string;
-                /** @description items in any state that were pushed with this dedupe key, the latest push first; instead of state */
+                /** @description only items with this dedupe key, in any state, the latest push first; instead of state */
                 key?: string;
-                /** @description items in a page */
+                /** @description maximum number of items in a page */
                 limit?: number;
-                /** @description state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities */
+                /** @description state: the order described for the state. waiting: ready items that have been ready longest come first, whatever their priorities */
                 order?: "state" | "waiting";
-                /** @description ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored */
+                /** @description only items in this state. ready is listed in the order of service; ended states and withheld list the latest push first; the other states are listed by due time (dead: by the time of death). withheld: dead items that wait for an operator since the ledger was restored */
                 state?: "ready" | "assigned" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "withheld" | "done" | "removed" | "refused";
-                /** @description of the test twin */
+                /** @description use the test twin */
                 test?: boolean;
-                /** @description of this warehouse alone */
+                /** @description only items of this warehouse */
                 warehouse?: string;
             };
             header?: {
-                /** @description picks translated titles */
+                /** @description language of the titles */
                 "Accept-Language"?: string;
             };
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7105,11 +7105,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description at most 255 printable characters; who repeats a request under the same key begins no other life with again */
+                /** @description at most 255 printable characters. A push with again that is repeated under the same key does not start the item again */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7155,17 +7155,17 @@ export interface operations {
     "get-item": {
         parameters: {
             query?: {
-                /** @description the item is in the test twin */
+                /** @description true where the item is in the test twin */
                 test?: boolean;
             };
             header?: {
-                /** @description picks translated titles */
+                /** @description language of the title */
                 "Accept-Language"?: string;
             };
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7208,18 +7208,18 @@ export interface operations {
     "remove-item": {
         parameters: {
             query?: {
-                /** @description even while it is leased */
+                /** @description remove the item even while it is leased */
                 force?: boolean;
-                /** @description why, for the trace; cut at 500 bytes */
+                /** @description reason, for the trace; cut at 500 bytes */
                 note?: string;
-                /** @description the item is in the test twin */
+                /** @description true where the item is in the test twin */
                 test?: boolean;
             };
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7260,9 +7260,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7310,9 +7310,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7360,9 +7360,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7410,9 +7410,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7460,9 +7460,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7508,14 +7508,14 @@ export interface operations {
     "rank-item": {
         parameters: {
             query?: {
-                /** @description the item is in the test twin */
+                /** @description true where the item is in the test twin */
                 test?: boolean;
             };
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7559,9 +7559,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7609,9 +7609,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7659,9 +7659,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7709,9 +7709,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7759,9 +7759,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the item */
+                /** @description id of the item */
                 id: string;
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7809,7 +7809,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7857,7 +7857,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7905,7 +7905,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -7953,7 +7953,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -8001,7 +8001,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -8049,7 +8049,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -8093,7 +8093,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -8141,7 +8141,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -8187,14 +8187,14 @@ export interface operations {
     "list-workers": {
         parameters: {
             query?: {
-                /** @description of the test twin */
+                /** @description use the test twin */
                 test?: boolean;
-                /** @description of items of this warehouse alone */
+                /** @description only count items of this warehouse */
                 warehouse?: string;
             };
             header?: never;
             path: {
-                /** @description the queue */
+                /** @description name of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -8236,11 +8236,11 @@ export interface operations {
     "list-rules": {
         parameters: {
             query?: {
-                /** @description rules after this id: the cursor of the page before */
+                /** @description cursor of the previous page: the id of its last rule */
                 after?: string;
-                /** @description these alone; those that are not there are left out */
+                /** @description only these rules; ids that no rule has are ignored */
                 id?: string[];
-                /** @description rules in a page */
+                /** @description maximum number of rules in a page */
                 limit?: number;
             };
             header?: never;
@@ -8286,7 +8286,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8328,12 +8328,12 @@ export interface operations {
     "clear-rule": {
         parameters: {
             query?: {
-                /** @description one scope; without it, the whole rule */
+                /** @description one scope; by default the whole rule */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8375,12 +8375,12 @@ export interface operations {
     "disable-rule": {
         parameters: {
             query?: {
-                /** @description one scope, whose switch wins over the whole rule's; without it, the whole rule */
+                /** @description one scope; its switch wins over the switch of the whole rule. By default the whole rule */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8428,7 +8428,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8474,12 +8474,12 @@ export interface operations {
     "enable-rule": {
         parameters: {
             query?: {
-                /** @description one scope, whose switch wins over the whole rule's; without it, the whole rule */
+                /** @description one scope; its switch wins over the switch of the whole rule. By default the whole rule */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8525,16 +8525,16 @@ export interface operations {
     "list-findings": {
         parameters: {
             query?: {
-                /** @description findings */
+                /** @description maximum number of findings */
                 limit?: number;
-                /** @description this one alone */
+                /** @description only findings in this scope */
                 scope?: string;
-                /** @description these alone */
+                /** @description only findings in this state */
                 state?: "pending" | "firing";
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8578,7 +8578,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8624,12 +8624,12 @@ export interface operations {
     "promote-rule": {
         parameters: {
             query?: {
-                /** @description one scope; without it, every scope in which the rule is in shadow */
+                /** @description one scope; by default every scope in which the rule is in shadow */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8671,12 +8671,12 @@ export interface operations {
     "rewind-rule": {
         parameters: {
             query?: {
-                /** @description one scope; without it, every scope of the rule */
+                /** @description one scope; by default every scope of the rule */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8722,12 +8722,12 @@ export interface operations {
     "run-rule": {
         parameters: {
             query?: {
-                /** @description needed where the rule has several */
+                /** @description needed where the rule has several scopes */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8755,7 +8755,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Ordered"];
                 };
             };
-            /** @description it has not ended yet */
+            /** @description the run has not ended yet */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -8780,14 +8780,14 @@ export interface operations {
     "list-runs": {
         parameters: {
             query?: {
-                /** @description runs, the latest */
+                /** @description maximum number of runs; the latest are listed */
                 limit?: number;
-                /** @description this one alone */
+                /** @description only runs in this scope */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8831,7 +8831,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -8873,16 +8873,16 @@ export interface operations {
     why: {
         parameters: {
             query: {
-                /** @description the key: a JSON array, or its values separated by commas */
+                /** @description key of the finding: a JSON array, or its values separated by commas */
                 key: string;
-                /** @description whether the source is asked how the row is now; it is only read */
+                /** @description read the finding's row from the source, too */
                 look?: boolean;
-                /** @description needed where the rule has several */
+                /** @description needed where the rule has several scopes */
                 scope?: string;
             };
             header?: never;
             path: {
-                /** @description the rule */
+                /** @description id of the rule */
                 id: string;
             };
             cookie?: never;
@@ -9181,7 +9181,7 @@ export interface operations {
     "list-silences": {
         parameters: {
             query?: {
-                /** @description only in this state; may be repeated: pending, active, expired */
+                /** @description only silences in this state; may be repeated: pending, active, expired */
                 state?: string[];
             };
             header?: never;
@@ -9272,7 +9272,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description of the silence */
+                /** @description id of the silence */
                 id: string;
             };
             cookie?: never;
@@ -9316,7 +9316,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description of the silence */
+                /** @description id of the silence */
                 id: string;
             };
             cookie?: never;
@@ -9401,7 +9401,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description its name in the configuration */
+                /** @description name of the sink in the configuration */
                 sink: string;
             };
             cookie?: never;
@@ -9484,9 +9484,9 @@ export interface operations {
     "list-subscribers": {
         parameters: {
             query?: {
-                /** @description the cursor of the page before */
+                /** @description cursor of the previous page */
                 after?: string;
-                /** @description subscribers in a page */
+                /** @description maximum number of subscribers in a page */
                 limit?: number;
             };
             header?: never;
@@ -9607,7 +9607,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Subscriber"];
                 };
             };
-            /** @description it was not there before */
+            /** @description the entry is new */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9673,15 +9673,15 @@ export interface operations {
     "list-subscriptions": {
         parameters: {
             query?: {
-                /** @description the cursor of the page before */
+                /** @description cursor of the previous page */
                 after?: string;
-                /** @description subscriptions in a page */
+                /** @description maximum number of subscriptions in a page */
                 limit?: number;
-                /** @description only of this subscriber */
+                /** @description only subscriptions of this subscriber */
                 subscriber?: string;
-                /** @description only of this type: its code or its id */
+                /** @description only subscriptions to this type: code or id */
                 type?: string;
-                /** @description only of this warehouse; * means those for all warehouses */
+                /** @description only subscriptions in this warehouse; * = the subscriptions for all warehouses */
                 warehouse?: string;
             };
             header?: never;
@@ -9745,7 +9745,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description it was there already */
+            /** @description the subscription existed already */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9784,7 +9784,7 @@ export interface operations {
                 subscriber: string;
                 /** @description code or id of a type in the catalogue */
                 type: string;
-                /** @description a warehouse, or * */
+                /** @description a warehouse, or * for all */
                 warehouse: string;
             };
             header?: never;
@@ -10003,7 +10003,7 @@ export interface operations {
     "list-tokens": {
         parameters: {
             query?: {
-                /** @description those too that were revoked or have expired */
+                /** @description also list tokens that were revoked or have expired */
                 ended?: boolean;
             };
             header?: never;
@@ -10094,7 +10094,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the token */
+                /** @description id of the token */
                 id: string;
             };
             cookie?: never;
@@ -10224,7 +10224,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the type's code */
+                /** @description code of the type */
                 code: string;
             };
             cookie?: never;
@@ -10268,7 +10268,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the type's code */
+                /** @description code of the type */
                 code: string;
             };
             cookie?: never;
@@ -10316,7 +10316,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the type's code */
+                /** @description code of the type */
                 code: string;
             };
             cookie?: never;
@@ -10357,7 +10357,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the type's code, or its id */
+                /** @description code or id of the type */
                 code: string;
             };
             cookie?: never;
@@ -10419,7 +10419,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description it is */
+            /** @description the process is alive */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10542,7 +10542,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description it can, and unwell names what is not well besides; otherwise a problem with code not_ready lists what is missing */
+            /** @description the node can do its work; unwell lists what is not well. If the node cannot work, a problem with code not_ready lists what is missing */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10552,7 +10552,7 @@ export interface operations {
                         /** @enum {string} */
                         status: "ready";
                         /**
-                         * @description sources, queues and push channels that are not in reach, commits where the ledger refuses some, restore for a day after a restore of the ledger and for each queue that withholds items since, and how many rules are late, fail or are degraded; /status says why. Absent where all is well
+                         * @description what is not well: sources, queues and push channels that cannot be reached; commits while the ledger refuses some; restore for one day after a restore of the ledger, and for each queue that withholds items since then; the number of rules that are late, failing or degraded. /status says why. Absent where all is well
                          * @example [
                          *       "source wms",
                          *       "rules: 2 late"
