@@ -65,7 +65,7 @@ func TestRefusalsAreFewLines(t *testing.T) {
 				t.Fatalf("answer %d %s", got.status, got.body)
 			}
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // inside a synctest bubble
 		synctest.Wait()
 		if n := strings.Count(out.String(), "\n"); n != 6 || !strings.Contains(out.String(), `msg="Further requests were refused." count=995`) {
 			t.Errorf("%d lines: %.2000s", n, out.String())

@@ -176,7 +176,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 		return nil, err
 	}
 	a.openAuthoring()
-	if a.api, err = a.newAPI(meter); err != nil {
+	if a.api, err = a.newAPI(meter); err != nil { //nolint:contextcheck // the API logs refused requests after they have ended
 		return nil, err
 	}
 	var listen net.ListenConfig

@@ -92,18 +92,18 @@ func TestBurst(t *testing.T) {
 		}
 		events(1, 5)
 		expect("at once", "1", "2")
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // inside a synctest bubble
 		expect("after the window", "and 3")
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // inside a synctest bubble
 		expect("an hour later")
 		events(6, 8)
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // inside a synctest bubble
 		expect("one is left over", "6", "7", "8")
 		events(9, 12)
 		expect("before the end", "9", "10")
 		b.Flush()
 		expect("at the end", "and 2")
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // inside a synctest bubble
 		b.Flush()
 		expect("after the end")
 	})
@@ -120,7 +120,7 @@ func TestABurstIsOneLine(t *testing.T) {
 			all.Go(func() { b.Event(func() { out.add("one") }) })
 		}
 		all.Wait()
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // inside a synctest bubble
 		synctest.Wait()
 		if got := out.take(); !slices.Equal(got, []string{"10000"}) {
 			t.Errorf("lines %q", got)

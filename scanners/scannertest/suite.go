@@ -41,7 +41,7 @@ type Need int
 const (
 	Selects Need = iota // SELECTs of rows that the statement itself makes
 	Tables              // tables, views and rows, in a schema of the suite's own
-	// a server that belongs to the suite: functions that write, settings of the server, a network that can be cut
+	// Own is a server that belongs to the suite: functions that write, settings of the server, a network that can be cut
 	Own
 )
 

@@ -228,7 +228,7 @@ type Verdict struct {
 
 // The verdicts that all databases share.
 var (
-	// the server, the network or the login is unavailable
+	// Away means that the server, the network or the login is unavailable.
 	Away       = Verdict{Code: scanners.CodeUnreachable, Transient: true}
 	Again      = Verdict{Code: scanners.CodeFailed, Transient: true} // another try may succeed
 	Writes     = Verdict{Code: scanners.CodeReadOnly, Hint: "a probe only reads; it may call a function that writes"}

@@ -84,18 +84,18 @@ type ResetReason string
 // The reasons.
 const (
 	ResetIndexRebuilt ResetReason = "index_rebuilt" // Redis was lost and written back
-	// an inbox was full, and notices after the cursor were removed
+	// ResetTrimmed: an inbox was full, and notices after the cursor were removed
 	ResetTrimmed ResetReason = "trimmed"
-	// the record of what the user has read since the cursor is partly forgotten
+	// ResetTooOld: the record of what the user has read since the cursor is partly forgotten
 	ResetTooOld ResetReason = "too_old"
-	// the user has read more notices since the cursor than a page can list
+	// ResetTooManyChanges: the user has read more notices since the cursor than a page can list
 	ResetTooManyChanges ResetReason = "too_many_changes"
 	ResetForeignCursor  ResetReason = "foreign_cursor" // the cursor belongs to another warehouse
-	// the cursor belongs to other subscribers: a role was granted or taken away
+	// ResetSubscribersChanged: the cursor belongs to other subscribers: a role was granted or taken away
 	ResetSubscribersChanged ResetReason = "subscribers_changed"
-	// the cursor belongs to other types, or to another value of unread
+	// ResetFilterChanged: the cursor belongs to other types, or to another value of unread
 	ResetFilterChanged ResetReason = "filter_changed"
-	// the cursor is ahead of the inboxes: the notices that it covers were never recorded
+	// ResetCursorAhead: the cursor is ahead of the inboxes: the notices that it covers were never recorded
 	ResetCursorAhead ResetReason = "cursor_ahead"
 )
 
