@@ -128,8 +128,8 @@ func TestEveryPageIsLinked(t *testing.T) {
 // pages are all that are written for people.
 func pages(t *testing.T) []string {
 	t.Helper()
-	all := []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md"}
-	for _, glob := range []string{"*.md", "*/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
+	all := []string{"../README.md", "../README.zh-CN.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md"}
+	for _, glob := range []string{"*.md", "*/*.md", "zh/*/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
 		found, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func pages(t *testing.T) []string {
 func anchors(page string) string {
 	var b strings.Builder
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
-		name := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		name := regexp.MustCompile(`[^\pL\pN_\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		b.WriteString("#" + strings.ReplaceAll(name, " ", "-") + "\n")
 	}
 	return b.String()
