@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tallyman/internal/cli"
 	"tallyman/rules/condition"
@@ -39,7 +40,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	for name, text := range pages {
 		page, err := text()
 		if err == nil {
-			err = os.WriteFile(filepath.Join(args[0], name), []byte(page), 0o644) //nolint:gosec // a page for everybody
+			err = os.WriteFile(filepath.Join(args[0], name), []byte(wrapped(page)), 0o644) //nolint:gosec // a page for everybody
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -54,6 +55,46 @@ var pages = map[string]func() (string, error){
 	"cli.md":           func() (string, error) { return cli.Reference(), nil },
 	"metrics.md":       metricsPage,
 	"logs.md":          logsPage,
+}
+
+// mostWidth is how many characters a line of prose has at most.
+const mostWidth = 120
+
+// wrapped breaks the lines of prose that are too long. Tables, code and headings stay as they are.
+func wrapped(page string) string {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(page) {
+		text := strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(text, "```") {
+			fenced = !fenced
+		}
+		if fenced || utf8.RuneCountInString(text) <= mostWidth || strings.HasPrefix(text, "|") || strings.HasPrefix(text, "#") {
+			b.WriteString(line)
+			continue
+		}
+		indent := ""
+		if strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "  ") {
+			indent = "  "
+		}
+		width := 0
+		for i, word := range strings.Split(text, " ") {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case i == 0:
+			case width+1+n > mostWidth:
+				b.WriteString("\n" + indent)
+				width = len(indent)
+			default:
+				b.WriteString(" ")
+				width++
+			}
+			b.WriteString(word)
+			width += n
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 var section = regexp.MustCompile(`(?s)(<!-- generated: (\w+) -->\n).*?(<!-- end -->)`)

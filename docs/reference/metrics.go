@@ -19,7 +19,7 @@ import (
 const metricsHead = `# Metrics
 
 This page is generated from the code. It lists every metric of ` + "`/metrics`" + `, which asks for a token of a viewer, operator or
-admin of all warehouses where ` + "`auth.mode`" + ` is token. [Operations](../operations.md) says which to watch;
+admin of all warehouses where ` + "`auth.mode`" + ` is token. [Watch a site](../how-to/watch.md) says which to watch;
 [configs/dashboards](../../configs/dashboards) has alerts and a dashboard.
 
 - A counter counts from the start of the process. Look at its increase, never at its value.

@@ -138,7 +138,7 @@ func TestReferencePagesAreFresh(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if have, err := os.ReadFile(name); err != nil || string(have) != want {
+		if have, err := os.ReadFile(name); err != nil || string(have) != wrapped(want) {
 			t.Errorf("%s is not fresh: run make generate (%v)", name, err)
 		}
 		if !strings.HasPrefix(want, "# ") || strings.Contains(want, "%!") {

@@ -129,7 +129,7 @@ func TestFilesAreReadAgainInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b ruleBook
-		b.put(nil, nil, &expansion{}, nil, "1")
+		b.put(nil, nil, &expansion{set: &rules.Set{}}, nil, "1")
 		b.readAgain(time.Now().Add(verifyAgain))
 		for _, want := range []string{"1", "1", ""} {
 			if got := b.fingerprint(); got != want {
@@ -137,7 +137,7 @@ func TestFilesAreReadAgainInTime(t *testing.T) {
 			}
 			<-time.After(verifyAgain / 2) // of the bubble's clock
 		}
-		b.put(nil, nil, &expansion{}, nil, "2")
+		b.put(nil, nil, &expansion{set: &rules.Set{}}, nil, "2")
 		if got := b.fingerprint(); got != "2" {
 			t.Errorf("after it %q", got)
 		}

@@ -242,7 +242,7 @@ func TestChangesThatAreSeenLate(t *testing.T) {
 	w.close()
 	w.follow()
 	w.follow()
-	if got := log.String(); strings.Count(got, "seen late") != 1 || !strings.Contains(got, fsnotify.ErrClosed.Error()) {
+	if got := log.String(); strings.Count(got, "sees changes late") != 1 || !strings.Contains(got, fsnotify.ErrClosed.Error()) {
 		t.Errorf("%s", got)
 	}
 	if !errors.Is(w.system.Add(f.dir), fsnotify.ErrClosed) {

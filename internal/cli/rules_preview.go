@@ -41,7 +41,7 @@ node. If no ledger is in reach, the rule runs as if for the first time, and the 
 
 --record writes the run as a test for "tallyman rules test"; --mask hides values that must not stand in the test.`,
 		Example: `  tallyman rules preview negative-bin-stock --scope 119240
-  tallyman rules preview negative-bin-stock --scope 119240 --at -1h
+  tallyman rules preview negative-bin-stock --scope 119240 --at=-1h
   tallyman rules preview negative-bin-stock --scope 119240 --record stock_test.yaml --mask sku,bin_code`,
 		Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

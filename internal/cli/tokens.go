@@ -82,7 +82,7 @@ func (c tokenCommands) list() *cobra.Command {
 	cmd := c.withTokens(&cobra.Command{
 		Use:     "list",
 		Short:   "List the tokens, the latest first",
-		Example: "  tallyman tokens list --ended",
+		Example: "  tallyman tokens list --all",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keeper, err := c.tokenKeeper(cmd.Context())

@@ -156,7 +156,7 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		{
 			name: "events that come too late", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], strategy: delayed, delay: 72h}}}",
-			want: []string{"delivered_too_late: sinks.q.events.delay: a delay of 72h is not shorter than the life of a notice, which is 72h"}, hint: "make it shorter",
+			want: []string{"delivered_too_late: sinks.q.events.delay: a delay of 72h is not shorter than the life of a notice, which is 72h"}, hint: "make the delay shorter",
 		},
 		{
 			name: "events unless read", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], unless: read}}}",
