@@ -103,9 +103,9 @@ func tutorialLine(line, address string) string {
 trap 'kill $! && wait $! || true' EXIT
 for i in $(seq 300); do if grep -q Listening serve.log; then break; fi; sleep 0.1; done
 grep Listening serve.log
-export TALLYMAN_SERVER=http://` + address
+`
 	}
-	return line
+	return strings.ReplaceAll(line, "127.0.0.1:8080", address)
 }
 
 func freeAddress(t *testing.T) string {

@@ -183,7 +183,7 @@ func TestClocksThatAreSet(t *testing.T) {
 		}
 		machine.ahead.Store(int64(-time.Hour))
 		after("the machine's clock is set back", 0)
-		if n := strings.Count(said.String(), "the clock of this machine is wrong"); n != 2 {
+		if n := strings.Count(said.String(), "The clock of this machine differs"); n != 2 {
 			t.Errorf("in 90 s there were %d words of it: %s", n, &said)
 		}
 		l.set(59 * time.Minute)
@@ -246,7 +246,7 @@ func TestTheClockGoesBack(t *testing.T) {
 		default:
 			t.Error("nobody hears that the first term has ended")
 		}
-		if l.done() != "term" || !strings.Contains(said.String(), "the ledger's clock went back") {
+		if l.done() != "term" || !strings.Contains(said.String(), "The ledger's clock went back") {
 			t.Errorf("%q was done; said %s", l.done(), &said)
 		}
 		passes(time.Hour)

@@ -38,7 +38,7 @@ recorded in the audit.`,
 			if _, ok := logging.ParseLevel(args[0]); !ok {
 				return usage("LEVEL is one of %s, not %q", strings.Join(logging.Levels(), ", "), args[0])
 			}
-			return show(cmd.Context(), c.command, http.MethodPost, "/log/level", &wire.LogLevelForm{Level: args[0]}, writeLog)
+			return show(cmd.Context(), c.command, http.MethodPost, "/log/level", &wire.LogLevelAskForm{Level: args[0]}, writeLog)
 		},
 	})
 }

@@ -10,7 +10,7 @@ type LogForm struct {
 	Configured string   `json:"configured" xml:"configured" enum:"debug,info,warn,error" doc:"the level of the configuration, which counts again after a restart"`
 }
 
-// LogLevelForm asks for another level.
-type LogLevelForm struct {
+// LogLevelAskForm asks for another level.
+type LogLevelAskForm struct {
 	Level string `json:"level" enum:"debug,info,warn,error" doc:"the least level that is written from now on"`
 }

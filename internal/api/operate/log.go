@@ -36,7 +36,7 @@ func (h *Handlers) registerLog(operations huma.API) {
 }
 
 type (
-	logLevelInput struct{ Body wire.LogLevelForm }
+	logLevelInput struct{ Body wire.LogLevelAskForm }
 	logOutput     struct{ Body wire.LogForm }
 )
 

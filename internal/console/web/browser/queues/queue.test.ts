@@ -63,7 +63,7 @@ test("items are assigned to a worker, that is undone, and they are suspended and
   await page.getByLabel("Select one").check();
   await page.getByRole("button", { name: "Suspend", exact: true }).click();
   await dialog.getByRole("button", { name: "Suspend", exact: true }).click();
-  await dialog.getByText("it was suspended as often as the queue allows").waitFor();
+  await dialog.getByText("the item was suspended as often as the queue allows").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Store", exact: true }).click();
   await dialog.getByLabel("Days").fill("3");
@@ -81,7 +81,7 @@ test("what a worker has is removed by force alone, and the question says so", as
   const dialog = page.getByRole("dialog");
   await dialog.getByText("The item is taken away by force").waitFor();
   await dialog.getByRole("button", { name: "Remove" }).click();
-  await page.getByText("It has ended").waitFor();
+  await page.getByText("The item has ended").waitFor();
   const gone = await item(shared.server, "returns", "held");
   expect(gone.trace.map((move) => move.to)).toEqual(["ready", "leased", "removed"]);
   const trace = page.getByRole("region", { name: "Trace" });

@@ -50,7 +50,7 @@ test("a rule without a list waits, and a list without a query is forgotten", asy
     return route.fulfill({ status: 204 });
   });
   await page.goto(`${shared.server.address}/rules`);
-  await page.getByText("The rule waits for its scopes").waitFor();
+  await page.getByText("The rule does not run: its query has not given a list").waitFor();
   await page.getByRole("button", { name: "Forget the list" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Forget the list" }).click();
   await page.getByText("The list of scopes of low-stock is forgotten").waitFor();

@@ -97,7 +97,7 @@ test("a change adds a new silence and expires the old one", async () => {
   const { page } = await shared.open("/silences");
   await row(page, "to change").getByRole("button", { name: "Change" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("A silence is not changed in place").waitFor();
+  await dialog.getByText("A silence cannot be changed in place").waitFor();
   await dialog.getByLabel("Comparison").selectOption({ label: "fits" });
   await dialog.getByLabel("Value").fill("negative-.*");
   await dialog.getByRole("button", { name: "Save the change" }).click();

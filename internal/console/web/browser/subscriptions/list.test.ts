@@ -82,7 +82,7 @@ test("a list is pasted, looked at and imported whole; what is wrong in it is tol
   const list = dialog.getByLabel("List");
   await list.fill("REP_NOTICE,*,role:dock\nREP_NOTIC,*,role:dock\nREP_NOTICE,119240,dock");
   await dialog.getByText("Line 2: The catalogue has no type “REP_NOTIC”.").waitFor();
-  await dialog.getByText("Line 3: “dock” is no subscriber").waitFor();
+  await dialog.getByText("Line 3: “dock” is not a subscriber").waitFor();
   await expect.poll(() => dialog.getByRole("button", { name: "Import" }).isDisabled()).toBe(true);
   await list.fill(
     "type;warehouse;subscriber\nREP_NOTICE;*;role:dock\nORDER_LATE;*;role:dock\nREP_NOTICE;119240;role:dock",

@@ -162,7 +162,7 @@ test("a viewer looks and cannot toggle; one of a single warehouse sees that alon
   const { page } = await shared.open("/subscriptions", { token });
   const here = cell(page, "Replenishment notice, keeper: subscribed in 119240");
   await here.waitFor();
-  await page.getByText("your token is not for all of them").waitFor();
+  await page.getByText("your token is not for all warehouses").waitFor();
   expect(await here.getAttribute("aria-readonly")).toBe("true");
   await here.click();
   expect(await here.getAttribute("aria-checked")).toBe("true");

@@ -2985,7 +2985,7 @@ export interface components {
             /** @description the node that answers; the level is its own */
             node: string;
         };
-        LogLevel: {
+        LogLevelAsk: {
             /**
              * @description the least level that is written from now on
              * @enum {string}
@@ -6182,7 +6182,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LogLevel"];
+                "application/json": components["schemas"]["LogLevelAsk"];
             };
         };
         responses: {
