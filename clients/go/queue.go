@@ -76,7 +76,7 @@ func (q *Queue) newWork(stop context.Context, handle func(context.Context, Item)
 		conf.Logger = slog.Default()
 	}
 	if conf.Concurrency < 0 || conf.Prefetch < 0 || conf.Concurrency+conf.Prefetch > maxBatch || conf.Lease < 0 || conf.Grace < 0 {
-		return nil, fmt.Errorf("Concurrency, Prefetch, Lease and Grace of a queue must not be negative, and Concurrency plus Prefetch must be at most %d", maxBatch)
+		return nil, fmt.Errorf("options of a queue: Concurrency, Prefetch, Lease and Grace must not be negative, and Concurrency plus Prefetch must be at most %d", maxBatch)
 	}
 	room := conf.Concurrency + conf.Prefetch
 	w := &work{Queue: conf, stop: stop, handle: handle, room: make(chan struct{}, room), ready: make(chan *heldItem, room), all: map[*heldItem]bool{}}

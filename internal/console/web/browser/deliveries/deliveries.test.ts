@@ -155,7 +155,9 @@ test("several are changed at once: those selected, and all of a filter, told in 
   await until(async () => (await list("warehouse=119777&state=sent")).length === 1, "one to be sent");
 
   await page.getByRole("button", { name: "Try all again…" }).click();
-  await dialog.getByText("Every delivery that is failed, of warehouse 119777 is tried again at once: 2 now").waitFor();
+  await dialog
+    .getByText("Every delivery that is failed, of warehouse 119777 is tried again at once: 2 now")
+    .waitFor();
   await dialog.getByText("This cannot be undone.").waitFor();
   await dialog.getByRole("button", { name: "Try all again" }).click();
   await page.getByText("2 deliveries are tried again").waitFor();

@@ -63,7 +63,11 @@ test.each(people)(
     await person.press(page.getByRole("button", { name: /^REP_NOTICE/ }));
     await page.locator("button[aria-pressed=true]", { hasText: "REP_NOTICE" }).waitFor();
     const chart = page.getByRole("slider", { name: /^Notices per / }).first();
-    await page.getByRole("figure", { name: /^Notices per / }).first().getByText("all 1").waitFor();
+    await page
+      .getByRole("figure", { name: /^Notices per / })
+      .first()
+      .getByText("all 1")
+      .waitFor();
     await person.pressAt(chart, await lastBar(chart), ["End", "Enter"]);
     await until(() => new URL(page.url()).pathname === "/notices", "the list of notices");
     await page.getByText("The one that is looked for").waitFor();
