@@ -90,7 +90,7 @@ func codeBlocks(_, text string) []string { return fence.FindAllString(text, -1) 
 // linkTargets are the pages that links lead to, once each, by their place in docs. A Chinese page may link to the Chinese page or to the English one; headings have
 // other names in Chinese.
 func linkTargets(path, text string) (targets []string) {
-	for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+	for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 		target, _, _ := strings.Cut(m[1], "#")
 		if target != "" && !strings.Contains(target, "://") {
 			target = strings.TrimPrefix(filepath.Join(filepath.Dir(path), target), "zh/")
@@ -103,7 +103,7 @@ func linkTargets(path, text string) (targets []string) {
 	return targets
 }
 
-// TestADifferenceIsFound holds the comparison: each kind of change of one page alone is told.
+// TestADifferenceIsFound checks that the comparison reports each kind of change that only one page has.
 func TestADifferenceIsFound(t *testing.T) {
 	t.Parallel()
 	english := "# A\n\n[b](../b.md#x)\n\n```sh\ntallyman status\n# no heading\n```\n\n## B\n"

@@ -74,10 +74,12 @@ func between(t *testing.T, page, start, end string) string {
 	return text
 }
 
+// link is a link of Markdown; its target stands in the parentheses.
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
 // A link of a page leads somewhere: to a file that is there, and to a heading that it has.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	n := 0
 	for _, page := range pages(t) {
 		for _, m := range link.FindAllStringSubmatch(codetest.ReadFile(t, page), -1) {

@@ -31,7 +31,7 @@ func Reference() string {
 		{"Flags of commands that call a server", "server", c.withServer(&cobra.Command{}).Flags()},
 		{"Flags of commands that read the configuration", "config", c.withConfig(&cobra.Command{}).Flags()},
 	}}
-	r.write(referenceHead)
+	fmt.Fprint(r, referenceHead)
 	for code, meaning := range exitCodes {
 		fmt.Fprintf(r, "- `%d`: %s\n", code, meaning)
 	}
@@ -58,9 +58,6 @@ type sharedFlags struct {
 	sign  string // a command that has the flag of this name has them all; "" = every command has them
 	set   *pflag.FlagSet
 }
-
-// write adds text to the page.
-func (r *reference) write(text string) { _, _ = r.WriteString(text) }
 
 func (r *reference) command(cmd *cobra.Command) {
 	if !cmd.IsAvailableCommand() {
@@ -98,7 +95,7 @@ func (r *reference) command(cmd *cobra.Command) {
 	has := false
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { has = has || own(f) })
 	if has {
-		r.write("\n")
+		fmt.Fprint(r, "\n")
 		r.flags(cmd.LocalFlags(), own)
 	}
 	if len(also) > 0 {
@@ -108,30 +105,30 @@ func (r *reference) command(cmd *cobra.Command) {
 
 // prose writes paragraphs; lines that are indented stay as they are.
 func (r *reference) prose(text string) {
-	r.write("\n")
+	fmt.Fprint(r, "\n")
 	fenced := false
 	for line := range strings.SplitSeq(text, "\n") {
 		if is := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t"); is != fenced && line != "" {
 			fenced = is
 			if fenced {
-				r.write("```text\n")
+				fmt.Fprint(r, "```text\n")
 			} else {
-				r.write("```\n")
+				fmt.Fprint(r, "```\n")
 			}
 		}
 		if !fenced {
 			line = escaped(line)
 		}
-		r.write(line + "\n")
+		fmt.Fprint(r, line+"\n")
 	}
 	if fenced {
-		r.write("```\n")
+		fmt.Fprint(r, "```\n")
 	}
 }
 
 // flags writes a table of flags.
 func (r *reference) flags(set *pflag.FlagSet, has func(f *pflag.Flag) bool) {
-	r.write("| flag | default | meaning |\n| --- | --- | --- |\n")
+	fmt.Fprint(r, "| flag | default | meaning |\n| --- | --- | --- |\n")
 	set.VisitAll(func(f *pflag.Flag) {
 		if !has(f) {
 			return

@@ -65,12 +65,11 @@ test.each(looks)(
     const driver = await context.newCDPSession(page);
     const wrong: string[] = [];
     for (const address of await addresses()) {
-      let loaded = false;
-      for (const { viewport, hasTouch } of devices) {
+      for (const device of devices) {
+        const { viewport, hasTouch } = device;
         await driver.send("Emulation.setTouchEmulationEnabled", { enabled: hasTouch });
         await page.setViewportSize(viewport);
-        if (!loaded) await page.goto(demo.address + address);
-        loaded = true;
+        if (device === devices[0]) await page.goto(demo.address + address);
         await page.locator("main h1").waitFor();
         await page.waitForFunction(() => !document.querySelector(".skeleton"));
         await page.waitForFunction((touch) => matchMedia("(pointer: coarse)").matches === touch, hasTouch);
