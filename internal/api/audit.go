@@ -2,10 +2,27 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
 )
+
+const auditTimeout = 10 * time.Second
+
+// Record writes the audit record of an operation outside of the ledger, in the caller's name, before the operation is
+// done. If Record fails, the caller must not do the operation. Record writes also after the caller has disconnected.
+func Record(ctx context.Context, audit ledger.AuditWriter, c *ledger.Change) error {
+	who := auth.From(ctx).Author()
+	c.By, c.Via = who.By, who.Via
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer done()
+	return audit.AddChange(ctx, c)
+}
 
 // largestState is the largest state, in bytes of JSON, that a record keeps of something outside of the ledger.
 const largestState = 64 << 10

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -50,9 +49,6 @@ type logState struct {
 	Level string `json:"level"`
 }
 
-// recordTimeout bounds the record of a change of the level.
-const recordTimeout = 10 * time.Second
-
 // setLogLevel answers POST /log/level, for callers who see all warehouses. The change is recorded before it is made.
 func (h *Handlers) setLogLevel(ctx context.Context, in *logLevelInput) (*logOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
@@ -62,18 +58,15 @@ func (h *Handlers) setLogLevel(ctx context.Context, in *logLevelInput) (*logOutp
 	if !ok { // the schema has the levels, too
 		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "level: there is no such level")
 	}
-	who := auth.From(ctx)
 	before := h.deps.Log.form()
-	recording, done := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout) // also where the caller leaves
-	defer done()
-	err := h.deps.Audit.AddChange(recording, &ledger.Change{
-		By: who.Author().By, Via: who.Author().Via, Action: "log.level", Object: "log:" + h.deps.Log.Node,
+	err := api.Record(ctx, h.deps.Audit, &ledger.Change{
+		Action: "log.level", Object: "log:" + h.deps.Log.Node,
 		Before: api.StateJSON(logState{before.Level}), After: api.StateJSON(logState{in.Body.Level}),
 	})
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "Log level changes.", slog.String("from", before.Level), slog.String("to", in.Body.Level), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelWarn, "Log level changes.", slog.String("from", before.Level), slog.String("to", in.Body.Level), slog.String("by", auth.From(ctx).Subject))
 	h.deps.Log.Level.Set(level)
 	return &logOutput{Body: h.deps.Log.form()}, nil
 }

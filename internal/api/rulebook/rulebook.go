@@ -61,21 +61,10 @@ func (h *Handlers) Register(operations *api.Operations) { h.registerRules(operat
 // order writes the audit record of an operation outside of the ledger, before the operation is done. If the record
 // cannot be written, the caller must not do the operation.
 func (h *Handlers) order(ctx context.Context, action, object string, after any) *wire.Problem {
-	who := auth.From(ctx).Author()
-	err := h.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: api.StateJSON(after)})
-	if err != nil {
+	if err := api.Record(ctx, h.deps.Audit, &ledger.Change{Action: action, Object: object, After: api.StateJSON(after)}); err != nil {
 		return api.LedgerFailed(ctx, h.log, err)
 	}
 	return nil
-}
-
-const auditTimeout = 10 * time.Second
-
-// addChange writes the record even if the caller has disconnected in the meantime.
-func (h *Handlers) addChange(ctx context.Context, c *ledger.Change) error {
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
-	defer done()
-	return h.deps.Audit.AddChange(ctx, c)
 }
 
 // textState is the audit record of a tried text. Size and hash suffice to check later whether a text is the same.
