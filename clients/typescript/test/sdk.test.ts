@@ -86,7 +86,7 @@ test("follow tries again after the time that the service asks for, and ends with
 test("a file of somebody else is left as it is", async () => {
   const path = await file();
   await writeFile(path, "buy milk\n");
-  await assert.rejects(new FileStore(path).load(), /no file of a follower/);
+  await assert.rejects(new FileStore(path).load(), /is not a file of a follower/);
   assert.equal(await readFile(path, "utf8"), "buy milk\n");
 });
 
