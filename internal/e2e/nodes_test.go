@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,7 @@ func TestThreeNodesShareTheFirings(t *testing.T) {
 		}
 	}
 	c.awaitFirings(l, tickScopes, time.Now(), everyRule, latestRule)
+	testenv.Eventually(t, func() bool { return slices.Min(c.shares(l, nodesOfThree, began)) > 2*leastShare }, 30*time.Second)
 	told := 2 * bins // by each of the rules
 	items := nodes[0].awaitItems(item.Ready, told)
 	testenv.Eventually(t, func() bool {

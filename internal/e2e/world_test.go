@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,9 +201,16 @@ func (c *cluster) put(warehouse, bin string) time.Time {
 
 // firings returns the runs of a rule that is due every second.
 type firings struct {
-	t    *testing.T
-	rule string
-	runs []ledger.Run // by scope and due time
+	t       *testing.T
+	rule    string
+	runs    []ledger.Run        // by scope and due time
+	skipped map[moment]struct{} // what the nodes' logs call skipped
+}
+
+// moment is a second in which a scope was due.
+type moment struct {
+	scope string
+	at    int64
 }
 
 func (c *cluster) firings(l ledger.Ledger, rule string) *firings {
@@ -215,7 +225,42 @@ func (c *cluster) firings(l ledger.Ledger, rule string) *firings {
 		}
 		return a.Due.Compare(b.Due)
 	})
-	return &firings{t: c.t, rule: rule, runs: runs}
+	return &firings{t: c.t, rule: rule, runs: runs, skipped: c.skipped(rule)}
+}
+
+var skips = regexp.MustCompile(`msg="Firings were skipped: [^"]+" rule=(\S+) scope="?([^\s"]*)"? skipped=(\d+) latest=(\S+)\n`)
+
+// skipped reads from the nodes' logs which firings of the rule were skipped because the firing before still ran. The
+// ledger does not say it of a firing that came due before one that another node has begun by then.
+func (c *cluster) skipped(rule string) map[moment]struct{} {
+	c.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(c.dir, "*.log"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	skipped := map[moment]struct{}{}
+	for _, name := range logs {
+		log, err := os.ReadFile(name)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, m := range skips.FindAllStringSubmatch(string(log), -1) {
+			count, err := strconv.Atoi(m[3])
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			latest, err := time.Parse(time.RFC3339, m[4])
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for n := range count {
+				if m[1] == rule {
+					skipped[moment{m[2], latest.Unix() - int64(n)}] = struct{}{}
+				}
+			}
+		}
+	}
+	return skipped
 }
 
 // awaitFirings waits until each scope of the rules has run a firing that was due at the time or later.
@@ -251,22 +296,10 @@ func (f *firings) ok() (count int) {
 }
 
 // gapless proves that from the first firing of a scope to its last each second has one run, or is one of those that
-// were skipped because the one before still ran. A node may learn late that its run has ended, and record the skipped
+// were skipped because the one before still ran. A node may learn late that its run has ended, and report the skipped
 // ones after another node has run the next. Seconds that are excused may be missing.
 func (f *firings) gapless(excused func(due time.Time) bool) {
 	f.t.Helper()
-	type second struct {
-		scope string
-		at    int64
-	}
-	skipped := map[second]bool{}
-	for _, run := range f.runs {
-		if run.Outcome == ledger.OutcomeSkipped {
-			for n := range f.skipped(run) {
-				skipped[second{run.Scope, run.Due.Unix() - int64(n)}] = true
-			}
-		}
-	}
 	for i, run := range f.runs {
 		if run.Outcome != ledger.OutcomeOK && run.Outcome != ledger.OutcomeSkipped {
 			f.t.Errorf("a run went wrong: %+v", run)
@@ -279,24 +312,11 @@ func (f *firings) gapless(excused func(due time.Time) bool) {
 			f.t.Errorf("%s %s ran %v after %v", f.rule, run.Scope, run.Due, f.runs[i-1].Due)
 		}
 		for due := first; due.Before(run.Due); due = due.Add(time.Second) {
-			if !skipped[second{run.Scope, due.Unix()}] && !excused(due) {
+			if _, skipped := f.skipped[moment{run.Scope, due.Unix()}]; !skipped && !excused(due) {
 				f.t.Errorf("%s %s did not run %v; then came %+v", f.rule, run.Scope, due, run)
 			}
 		}
 	}
-}
-
-// skipped returns how many firings a skipped run stands for.
-func (f *firings) skipped(run ledger.Run) int {
-	f.t.Helper()
-	if strings.HasPrefix(run.Error, "overlap: it came due ") {
-		return 1
-	}
-	var count int
-	if _, err := fmt.Sscanf(run.Error, "overlap: %d firings came due ", &count); err != nil {
-		f.t.Errorf("%s %s skipped %v: %s", f.rule, run.Scope, run.Due, run.Error)
-	}
-	return count
 }
 
 // none excuses no second.
@@ -324,20 +344,35 @@ func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 	every.gapless(none)
 	latest.gapless(every.standstill())
 	c.scanned(int64(every.ok() + latest.ok()))
-	by := map[string]int{}
-	total := 0
-	for _, run := range slices.Concat(every.runs, latest.runs) {
+	for place, share := range c.shares(l, places, since) {
+		if share < leastShare {
+			c.t.Errorf("node-%d ran %.2f of the firings", place, share)
+		}
+	}
+}
+
+// leastShare is the part of the firings that the nodes of each place run at least.
+const leastShare = 0.05
+
+// shares returns which part of the firings since that time the nodes of each place have run.
+func (c *cluster) shares(l ledger.Ledger, places int, since time.Time) []float64 {
+	c.t.Helper()
+	by := make([]float64, places)
+	total := 0.0
+	for _, run := range slices.Concat(c.firings(l, everyRule).runs, c.firings(l, latestRule).runs) {
 		if run.Outcome == ledger.OutcomeOK && run.Due.After(since) {
-			by[run.Node[:strings.LastIndexByte(run.Node, '-')]]++
+			var place, session int
+			if _, err := fmt.Sscanf(run.Node, "node-%d-%d", &place, &session); err != nil {
+				c.t.Fatal(err)
+			}
+			by[place]++
 			total++
 		}
 	}
-	c.t.Logf("%d runs, %v", total, by)
-	for place := range places {
-		if name := fmt.Sprintf("node-%d", place); by[name]*20 < total {
-			c.t.Errorf("%s ran %d of %d firings", name, by[name], total)
-		}
+	for place := range by {
+		by[place] /= max(total, 1)
 	}
+	return by
 }
 
 // scanned checks how often the source was read. Its server counts the scans of a session when the session ends.
