@@ -27,9 +27,9 @@ export function shownMachine({ rules, machine, rate }: Moment, at: number): numb
 }
 
 /**
- * The time from which a time is told where the clock of rules runs fast. A page looks at the clock each second, and by then the clock is ahead by its rate:
+ * The time from which a time is told where the clock of rules runs fast. A page looks at the clock each second, and by then the clock is ahead by its rate, and by more while the machine is busy:
  * what has just happened would lie in the future.
  */
 export function nowFor(at: number, now: number, rate: number): number {
-  return at > now && at - now < rate * 1_500 ? at : now;
+  return at > now && at - now < rate * 3_000 ? at : now;
 }

@@ -5,7 +5,7 @@ export const t = texts({
     overview: "Overview",
     attention: "Needs attention",
     needed: { one: "{count} thing needs attention", other: "{count} things need attention" },
-    since: "since",
+    since: "began",
     firingNow: { one: "{count} finding firing", other: "{count} findings firing" },
     lastHour: { one: "{count} notice in 1 h", other: "{count} notices in 1 h" },
     whatChanged: "What changed in the last hour",

@@ -3,7 +3,7 @@ import { texts } from "../../../lib/preferences.svelte";
 /** A rule's page. */
 export const t = texts({
   en: {
-    since: "since",
+    since: "began",
     facts: "Facts",
     file: "File",
     labels: "Labels",

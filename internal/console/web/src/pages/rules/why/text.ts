@@ -13,7 +13,7 @@ export const t = texts({
     state_none: "No finding is open",
     state_pending: "Pending",
     state_firing: "Firing",
-    since: "since",
+    since: "began",
     alike: "Nothing is known of this key. These open findings have similar keys:",
     held: "What holds the notice back",
     nothingHeld: "Nothing holds the notice back.",
