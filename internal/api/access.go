@@ -154,6 +154,9 @@ var Access = map[string][]auth.Role{
 	"get-log":       Onlookers,
 	"set-log-level": Operators, // who sees all warehouses
 
+	"get-drain": Onlookers,
+	"drain":     Operators, // who sees all warehouses
+
 	"list-tokens":  admins,
 	"create-token": admins,
 	"revoke-token": admins,

@@ -115,6 +115,9 @@ confirm-clock              . . . . . x x  .
 get-log                    . . . . x x x  .
 set-log-level              . . . . . x x  .
 
+get-drain                  . . . . x x x  .
+drain                      . . . . . x x  .
+
 list-sinks                 . . . . x x x  .
 get-sink                   . . . . x x x  .
 list-deliveries            . . . . x x x  .

@@ -25,7 +25,7 @@ var recordedByLedger = []string{
 }
 
 // recordedBefore are operations that change nothing of the ledger's and are recorded before they are carried out.
-var recordedBefore = []string{"run-rule", "draft-rule", "preview-rule", "set-log-level"}
+var recordedBefore = []string{"run-rule", "draft-rule", "preview-rule", "set-log-level", "drain"}
 
 // recordedWithMoves are operations on queues: the order travels with the moves that it makes, and the ledger writes both in one transaction. So does
 // what step does beside work.

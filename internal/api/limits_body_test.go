@@ -100,6 +100,7 @@ var validBodies = map[string]string{
 	"confirm-subscriptions": `{"hash":"5f2a9c0d1e3b4a67"}`,
 	"confirm-scopes":        `{"hash":"5f2a9c0d1e3b4a67"}`,
 	"set-log-level":         `{"level":"info"}`,
+	"drain":                 `{"node":"one"}`,
 	"create-token":          `{"subject":"user:x","access":["viewer"]}`,
 	"create-type":           `{"code":"LOT","id":7,"name":"Lot"}`,
 	"put-type":              `{"code":"REP_NOTICE","id":7,"name":"x","fields":{"bin":{"type":"string"}}}`,

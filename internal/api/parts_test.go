@@ -53,6 +53,7 @@ type parts struct {
 	Silences   operate.Silences
 	Clock      operate.Clock
 	Log        *operate.Log
+	Drain      operate.Drain
 	Preview    func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
 	Rewind     func(ctx context.Context, q authoring.RewindRequest) ([]authoring.RewoundScope, error)
 	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
@@ -164,7 +165,7 @@ func (p *parts) rooms() []api.Room {
 		search.New(search.Deps{Ledger: p.Deliveries, Types: p.Catalogue.Types, Queues: p.Queues, Logger: p.Logger}),
 		p.overview,
 		operate.New(operate.Deps{
-			Catalogue: p.Catalogue, Sinks: siteSinks, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Log: p.Log, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
+			Catalogue: p.Catalogue, Sinks: siteSinks, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Log: p.Log, Drain: p.Drain, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Notices: p.Notices, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{

@@ -79,10 +79,15 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// shutdown stops the server. It closes connections that do not end in time.
-func (a *API) shutdown(ctx context.Context, server *http.Server) error {
+// Drain ends all streams and all waits of polls, and admits no more. Other requests are answered as before.
+func (a *API) Drain() {
 	a.waiters.drain()
 	a.deps.Streams.Drain()
+}
+
+// shutdown stops the server. It closes connections that do not end in time.
+func (a *API) shutdown(ctx context.Context, server *http.Server) error {
+	a.Drain()
 	ctx, cancel := context.WithTimeout(ctx, a.bounds.shutdown)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {

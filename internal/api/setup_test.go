@@ -80,7 +80,7 @@ func newBundle(changes ...func(*parts)) *bundle {
 	}
 	b.deps = parts{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]view.ServedQueue{"replenishment": {Queue: b.queue, Timezone: "Asia/Shanghai", Dedupe: "day", Events: &item.Events{Sink: "gateway", On: []item.Event{item.EventReadyAgain, item.EventDead}}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(), Clock: b.clock.served(), Log: &operate.Log{Node: "one", Level: new(slog.LevelVar)},
+		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(), Clock: b.clock.served(), Log: &operate.Log{Node: "one", Level: new(slog.LevelVar)}, Drain: &fakeDrain{},
 		Sends: send.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Rules: &fakeRules{}, RuleSource: func(_ context.Context, id string) (*wire.RuleSource, error) {
 			return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil

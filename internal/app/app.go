@@ -88,15 +88,16 @@ type App struct {
 	tls       *api.TLS // Nil means plain HTTP.
 	authoring *authoring.Node
 	wellness  *wellness
+	drain     *drain
 
-	ledgerHealth, clockHealth, commitHealth, indexHealth, retentionHealth, rulesHealth, tlsHealth health
+	ledgerHealth, drainHealth, clockHealth, commitHealth, indexHealth, retentionHealth, rulesHealth, tlsHealth health
 }
 
 // New opens every part that the configuration names, and begins to listen. A source or a Redis that is out of reach
 // does not stop it, because such a part may come back. A problem that needs a person does: a bad catalogue, or a ledger
 // of another version.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
-	a := &App{cfg: cfg, opts: opts.withDefaults(cfg), started: time.Now()}
+	a := &App{cfg: cfg, opts: opts.withDefaults(cfg), started: time.Now(), drain: newDrain()}
 	a.log = a.opts.Logger
 	defer func() { //nolint:contextcheck // Close must work when the context is over.
 		if err != nil {
@@ -192,24 +193,25 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Ledger returns the open ledger, for callers that read totals.
 func (a *App) Ledger() ledger.Ledger { return a.ledger }
 
-// Run runs the node until ctx ends or a part of it fails for good. At a stop the engine ends before the push channels
-// and the indexes, so that committed notices can still be delivered.
+// Run runs the node until ctx ends or a part of it fails for good. At a stop the node drains first: the engine ends
+// before the push channels and the API, and the indexes end last, so that committed notices can still be delivered.
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
 	a.meter.RulesRead(len(set.Problems))
 	a.log.Info("The node is running.", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	// The push channels and the indexes outlive the engine, which delivers to them until it has stopped, and the API,
-	// whose workers report to the indexes.
+	working, endWork := context.WithCancel(ctx) // The engine.
+	defer endWork()
+	// The other parts outlive the engine, which delivers to them until it has stopped. The indexes outlive the API,
+	// whose workers report to them.
 	pushCtx, endPushes := context.WithCancel(context.WithoutCancel(ctx))
 	defer endPushes()
+	serving, endServing := context.WithCancel(context.WithoutCancel(ctx))
+	defer endServing()
 	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))
 	defer endIndex()
 	sessionCtx, endSession := context.WithCancel(context.WithoutCancel(ctx))
 	defer endSession()
-	var keeping, background, pushing, front sync.WaitGroup
+	var keeping, background, work, pushing, front sync.WaitGroup
 	if err := a.session.Begin(ctx); err != nil {
 		a.log.Warn("The node could not take a session in the ledger. The node tries again, and runs nothing before.", "error", err)
 	}
@@ -221,49 +223,52 @@ func (a *App) Run(ctx context.Context) error {
 	}
 
 	if a.clock != nil {
-		front.Go(func() { a.clock.run(ctx) })
+		front.Go(func() { a.clock.run(serving) })
 	}
-	front.Go(func() { a.branch.Run(ctx) })
-	front.Go(func() { a.follow.run(ctx) })
-	front.Go(func() { a.commits.Run(ctx) })
-	front.Go(func() { a.watchRules(ctx) })
-	front.Go(func() { a.book.followLists(ctx) })
-	front.Go(func() { a.keepScopes(ctx) })
-	front.Go(func() { a.tokens.run(ctx) })
-	front.Go(func() { a.overview.Sample(ctx) })
+	front.Go(func() { a.branch.Run(serving) })
+	front.Go(func() { a.follow.run(serving) })
+	front.Go(func() { a.commits.Run(serving) })
+	front.Go(func() { a.watchRules(serving) })
+	front.Go(func() { a.book.followLists(serving) })
+	front.Go(func() { a.keepScopes(serving) })
+	front.Go(func() { a.tokens.run(serving) })
+	front.Go(func() { a.overview.Sample(serving) })
 	if a.origin != nil {
-		front.Go(func() { a.origin.Run(ctx) })
+		front.Go(func() { a.origin.Run(serving) })
 	}
-	failures := make(chan error, 2)
-	front.Go(func() {
-		if a.book.start(ctx) != nil {
+	failed, fail := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer fail(nil)
+	work.Go(func() {
+		if a.book.start(working) != nil {
 			return // The node stops.
 		}
-		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {
-			failures <- err
-			cancel(err)
+		if err := a.engine.Run(working); err != nil && working.Err() == nil {
+			fail(err)
 		}
 	})
 	front.Go(func() {
-		if err := a.api.Serve(ctx, a.listener); err != nil {
-			failures <- err
-			cancel(err)
+		if err := a.api.Serve(serving, a.listener); err != nil {
+			fail(err)
 		}
 	})
-	front.Wait()
+
+	a.awaitDrain(ctx, failed)
+	endWork()
+	work.Wait()
 	endPushes()
 	pushing.Wait()
+	a.awaitBalancers(failed)
+	a.api.Drain()
+	a.drain.finish()
+	a.awaitStop(ctx, failed)
+	endServing()
+	front.Wait()
 	endIndex()
 	background.Wait()
 	endSession() // Last: the end of the session frees every lease that a part has not given back.
 	keeping.Wait()
-	close(failures)
-	var errs []error
-	for err := range failures {
-		errs = append(errs, err)
-	}
 	a.log.Info("The node has stopped.", "node", a.opts.Node)
-	return errors.Join(errs...)
+	return context.Cause(failed)
 }
 
 // Close releases connections, files and the port. It works on a half-opened App, too: New calls it after an error.

@@ -74,6 +74,7 @@ var auditCases = map[string]auditCase{
 
 	"confirm-clock":  {http.MethodPost, "/clock/confirm", `{"reason":"a drill"}`, "clock.confirm", "clock", `"term":0`},
 	"set-log-level":  {http.MethodPost, "/log/level", `{"level":"debug"}`, "log.level", "log:one", `"level":"debug"`},
+	"drain":          {http.MethodPost, "/drain", `{"node":"one"}`, "node.drain", "node:one", `"state":"draining"`},
 	"create-silence": {http.MethodPost, "/silences", `{"matchers":["rule=negative-bin-stock"],"for":"1h","comment":"stocktake"}`, "silence.add", "silence:{silence}", `"comment":"stocktake"`},
 	"expire-silence": {http.MethodPost, "/silences/{silence}/expire", ``, "silence.expire", "silence:{silence}", `"state":"expired"`},
 	"create-token":   {http.MethodPost, "/tokens", `{"subject":"service:wms","access":["service"],"warehouses":["119240"]}`, "token.create", "token:{token}", `"subject":"service:wms"`},
@@ -82,7 +83,7 @@ var auditCases = map[string]auditCase{
 
 // Operations that need others before or after them; the rest come in any order between.
 var auditFirst, auditLast = []string{"create-silence", "create-token", "disable-rule", "enable-rule", "cancel-delivery", "cancel-deliveries", "retry-delivery", "pause-rules", "pause-queue"},
-	[]string{"clear-rule", "resume-rules", "retry-deliveries", "resume-queue", "requeue-items", "remove-range"}
+	[]string{"clear-rule", "resume-rules", "retry-deliveries", "resume-queue", "requeue-items", "remove-range", "drain"}
 
 // notAudited are operations without a record, each with its reason in internal/api/audit_test.go, which holds the two
 // together.

@@ -55,6 +55,7 @@ var baseRequests = map[string]baseRequest{
 
 	"confirm-clock": {body: `{"reason":"the time service was down"}`, code: "clock_not_ahead"},
 	"set-log-level": {body: `{"level":"info"}`},
+	"drain":         {body: `{"node":"other"}`, code: "other_node"},
 
 	"pause-rules":  {body: `{"for":"1h"}`},
 	"disable-rule": {path: "negative-bin-stock", body: `{"for":"1h"}`},

@@ -40,7 +40,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 		search.New(search.Deps{Ledger: a.ledger, Types: a.ledger.Types, Queues: a.index.served(), Logger: a.log}),
 		a.overview,
 		operate.New(operate.Deps{
-			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Log: a.servedLog(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
+			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Log: a.servedLog(), Drain: a, Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Notices: a.ledger, Logger: a.log}),
 		rulebook.New(rulebook.Deps{

@@ -126,6 +126,9 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	for i, name := range names {
 		r.Health = append(r.Health, a.sources[name].health.report("source", name, reached[i]))
 	}
+	if h := a.drainHealth.report("drain", "", a.drain.fault()); !h.OK {
+		r.Health = append(r.Health, h)
+	}
 	if h := a.clockHealth.report("clock", "", a.clockFault()); !h.OK {
 		r.Health = append(r.Health, h)
 	}
@@ -246,7 +249,7 @@ func (a *App) pingLedger(ctx context.Context) error {
 // ready returns why the node can run nothing or serve nothing, or nil. A fault of a part of its work (a source, a
 // queue, a rule) is no reason: unwell reports such faults.
 func (a *App) ready(ctx context.Context) error {
-	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
+	errs := []error{a.drain.fault(), a.pingLedger(ctx), a.index.inbox.Ready()}
 	if taken, fault := a.book.taken(); !taken && fault != nil {
 		// No rule runs before the first record. After a later fault the last good rules run.
 		errs = append(errs, fmt.Errorf("rules: %w", fault))

@@ -9,8 +9,9 @@ import (
 
 // Node is the node itself.
 type Node struct {
-	Name  string        `yaml:"name" doc:"The name of this node in runs, status, logs and the audit log. Nodes with the same name cannot be told apart."`
-	Lease time.Duration `yaml:"lease" min:"1s" max:"1m" doc:"How long the other nodes wait for a node that does not answer. Then they take over its work."`
+	Name       string        `yaml:"name" doc:"The name of this node in runs, status, logs and the audit log. Nodes with the same name cannot be told apart."`
+	Lease      time.Duration `yaml:"lease" min:"1s" max:"1m" doc:"How long the other nodes wait for a node that does not answer. Then they take over its work."`
+	DrainDelay time.Duration `yaml:"drain_delay" min:"0s" max:"10m" doc:"How long a node that stops goes on to answer while its /readyz says 503. Set it a little longer than your load balancer takes to notice. 0s suits a node without one."`
 }
 
 // Notes implements strictyaml.Noter.

@@ -137,8 +137,9 @@ func TestSiteProxiesKeepPolls(t *testing.T) {
 	}
 }
 
-// start runs the proxy before the node, and returns a client that knows it by its name.
-func (kind *siteProxy) start(t *testing.T, n *node) *http.Client {
+// start runs the proxy before the nodes, and returns a client that knows it by its name. More than one node needs
+// settings with one line for each node.
+func (kind *siteProxy) start(t *testing.T, nodes ...*node) *http.Client {
 	t.Helper()
 	dir := t.TempDir()
 	authority := testenv.NewAuthority(t, "site")
@@ -151,13 +152,14 @@ func (kind *siteProxy) start(t *testing.T, n *node) *http.Client {
 	port := freePort(t)
 	settings := documented(t, kind.name)
 	for _, change := range [][2]string{
-		{kind.listens[0], fmt.Sprintf(kind.listens[1], port)}, {"127.0.0.1:8080", n.address()}, {"/etc/tallyman/", dir + "/"},
+		{kind.listens[0], fmt.Sprintf(kind.listens[1], port)}, {"/etc/tallyman/", dir + "/"},
 	} {
 		if !strings.Contains(settings, change[0]) {
 			t.Fatalf("the settings of %s do not have %q", kind.name, change[0])
 		}
 		settings = strings.ReplaceAll(settings, change[0], change[1])
 	}
+	settings = withNodes(t, settings, nodes)
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;" // its workers must reach the folder of the test
@@ -193,32 +195,6 @@ func (kind *siteProxy) start(t *testing.T, n *node) *http.Client {
 	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
-}
-
-// documented is the block of docs/how-to/proxy.md in the language.
-func documented(t *testing.T, language string) string {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/how-to/proxy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, _ := strings.Cut(string(page), "\n```"+language+"\n")
-	block, _, ended := strings.Cut(block, "\n```\n")
-	if !ended {
-		t.Fatalf("docs/how-to/proxy.md has no block in %s", language)
-	}
-	return block + "\n"
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
 }
 
 // siteClient asks through a proxy.

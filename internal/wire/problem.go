@@ -104,6 +104,7 @@ const (
 	CodeNotFound             Code = "not_found"
 	CodeNotReady             Code = "not_ready"
 	CodeNoticeNotFound       Code = "notice_not_found"
+	CodeOtherNode            Code = "other_node"
 	CodeQueueNotFound        Code = "queue_not_found"
 	CodeQueueUnavailable     Code = "queue_unavailable"
 	CodeRepeatedHeader       Code = "repeated_header"

@@ -198,6 +198,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show whether the answering node goes out of service */
+        get: operations["get-drain"];
+        put?: never;
+        /**
+         * Take the answering node out of service
+         * @description The node answers /readyz with 503, begins nothing new, finishes its runs and gives its lanes back. After node.drain_delay its streams and waiting polls end. The process goes on to answer. Only a new start brings the node back into service.
+         */
+        post: operations["drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/find": {
         parameters: {
             query?: never;
@@ -2301,6 +2322,24 @@ export interface components {
             /** @description the file as the answering node has loaded it */
             before: string;
             name: string;
+        };
+        Drain: {
+            /** @description the node that answers; the state is its own */
+            node: string;
+            /**
+             * Format: date-time
+             * @description when the drain began
+             */
+            since?: string;
+            /**
+             * @description draining: the node begins nothing new, finishes its runs and gives its lanes back; drained: streams and polls that waited have ended, too, and the process can be stopped
+             * @enum {string}
+             */
+            state: "in_service" | "draining" | "drained";
+        };
+        DrainAsk: {
+            /** @description the name of the node. Another node that gets the request, because a load balancer stands between, refuses it */
+            node: string;
         };
         Effect: {
             /** @description findings with a notice of which only the draft makes another one. These findings also count in one of the other lists */
@@ -5915,6 +5954,92 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Changed"];
                     "application/xml": components["schemas"]["Changed"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                    "application/xml": components["schemas"]["Drain"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DrainAsk"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                    "application/xml": components["schemas"]["Drain"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */

@@ -19,6 +19,7 @@ type Deps struct {
 	Silences  Silences
 	Clock     Clock
 	Log       *Log
+	Drain     Drain
 	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
 	Audit     Audit
 	Rules     Rules
@@ -68,5 +69,6 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerAudit(operations)
 	h.registerClock(operations)
 	h.registerLog(operations)
+	h.registerDrain(operations)
 	h.registerMe(operations)
 }
