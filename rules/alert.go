@@ -63,7 +63,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDra
 
 // alertTexts writes the title and body of a notice about the rule. The text without a language is the English one.
 func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string]Text {
-	name, where, whereZH := r.ID, "", ""
+	name, where, whereZH := r.ID, "", " " // Chinese has a space after Latin letters, but none after a full-width bracket.
 	if r.Title != "" {
 		name = bounded(r.Title, longestFault)
 	}
@@ -81,7 +81,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	}
 	chinese := Text{
 		Title: "无数据：" + name,
-		Body:  fmt.Sprintf("自 %s 起，规则 %s%s 的查询没有返回任何行。之前的发现保持不变。", when, r.ID, whereZH),
+		Body:  fmt.Sprintf("自 %s 起，规则 %s%s的探测没有返回任何行。之前的发现项保持原样。", when, r.ID, whereZH),
 	}
 	switch kind {
 	case AlertUnjudged:
@@ -91,7 +91,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 		}
 		chinese = Text{
 			Title: "规则无法判断部分行：" + name,
-			Body:  fmt.Sprintf("规则 %s%s 正在运行，但无法判断部分行。这些行之前的发现保持不变。\n%s", r.ID, whereZH, errText),
+			Body:  fmt.Sprintf("规则 %s%s正在运行，但无法判断部分行。这些行之前的发现项保持原样。\n%s", r.ID, whereZH, errText),
 		}
 	case AlertOnError:
 		english = Text{
@@ -100,7 +100,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 		}
 		chinese = Text{
 			Title: "规则运行失败：" + name,
-			Body:  fmt.Sprintf("自 %s 起，规则 %s%s 运行失败。之前的发现保持不变。\n%s", when, r.ID, whereZH, fault(code, errText)),
+			Body:  fmt.Sprintf("自 %s 起，规则 %s%s运行失败。之前的发现项保持原样。\n%s", when, r.ID, whereZH, fault(code, errText)),
 		}
 	}
 	return map[string]Text{"": english, "en": english, "zh": chinese}

@@ -62,7 +62,10 @@ func TestAlertDraft(t *testing.T) {
 	}); got != want || d.Texts["en"] != want {
 		t.Errorf("%+v", got)
 	}
-	if got := d.Texts["zh"]; got.Title != "无数据：Negative stock" || !strings.Contains(got.Body, "规则 neg（119240）") {
+	if got, want := d.Texts["zh"], (rules.Text{
+		Title: "无数据：Negative stock",
+		Body:  "自 2026-06-01 08:10 Asia/Shanghai 起，规则 neg（119240）的探测没有返回任何行。之前的发现项保持原样。",
+	}); got != want {
 		t.Errorf("%+v", got)
 	}
 
