@@ -58,7 +58,7 @@ func TestDigest(t *testing.T) {
 		d.Body != "Bin A-3 is at -3\nBin A-4 is at -4\nBin A-5 is at -5\nBin A-6 is at -6\nBin A-7 is at -7\n… and 2 more" || fmt.Sprint(d.Data) != "[{bin bin A-3} {qty -3}]" {
 		t.Errorf("%+v", d)
 	}
-	if zh := d.Texts["zh"]; zh.Title != "另有 7 条：Negative stock" || !strings.HasPrefix(zh.Body, "库位 A-3 库存 -3\n") || !strings.HasSuffix(zh.Body, "\n……以及另外 2 条") {
+	if zh := d.Texts["zh"]; zh.Title != "另有 7 条：Negative stock" || !strings.HasPrefix(zh.Body, "货位 A-3 库存 -3\n") || !strings.HasSuffix(zh.Body, "\n……以及另外 2 条") {
 		t.Errorf("%+v", zh)
 	}
 	if n := c.Notices[3].Notice; n.Priority != 5 || n.Count != 1 {

@@ -36,7 +36,7 @@ func TestBadRowBecomesNoticeAndResolves(t *testing.T) {
 			Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock", Scope: "119240",
 			Key: `["A-01"]`, Episode: episode, Status: notice.Firing, Priority: 3, Modal: "popup",
 			Title: "Bin A-01 is at -3", Body: "Replenish A-01.",
-			Texts:  map[string]notice.Text{"zh": {Title: "库位 A-01 库存 -3", Body: "Replenish A-01."}},
+			Texts:  map[string]notice.Text{"zh": {Title: "货位 A-01 库存 -3", Body: "Replenish A-01."}},
 			Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "qty", Value: "-3"}},
 			Labels: map[string]string{"area": "replenishment"}, Count: 1,
 			CreatedAt: opened, ExpiresAt: opened.Add(time.Hour),
@@ -44,7 +44,7 @@ func TestBadRowBecomesNoticeAndResolves(t *testing.T) {
 		resolved := *firing
 		resolved.ID = notice.ID("negative-bin-stock", "119240", `["A-01"]`, episode, notice.Resolved, 0)
 		resolved.Status, resolved.Modal, resolved.Title = notice.Resolved, "silent", "Resolved: Bin A-01 is at -3"
-		resolved.Texts = map[string]notice.Text{"zh": {Title: "已解除：库位 A-01 库存 -3", Body: "Replenish A-01."}}
+		resolved.Texts = map[string]notice.Text{"zh": {Title: "已解除：货位 A-01 库存 -3", Body: "Replenish A-01."}}
 		resolved.CreatedAt, resolved.ExpiresAt = opened.Add(5*m), opened.Add(5*m+time.Hour)
 		if diff := cmp.Diff([]*notice.Notice{firing, &resolved}, w.notices()); diff != "" {
 			t.Error(diff)

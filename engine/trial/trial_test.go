@@ -39,7 +39,7 @@ func negativeStock() *rules.Rule {
 		When:     "qty < 0", Key: []string{"bin_code"}, NoData: rules.PolicyOK, OnError: rules.PolicyKeepLast,
 		Notice: rules.Notice{
 			Type: "REP_NOTICE", Priority: "qty < -100 ? 5 : 3", Modal: rules.ModalPopup, SendResolved: true, Expires: time.Hour,
-			Title:  map[string]string{"": "Bin {{ .bin_code }} is at {{ .qty }}", "zh": "库位 {{ .bin_code }} 库存 {{ .qty }}"},
+			Title:  map[string]string{"": "Bin {{ .bin_code }} is at {{ .qty }}", "zh": "货位 {{ .bin_code }} 库存 {{ .qty }}"},
 			Body:   map[string]string{"": "Replenish {{ .bin_code }}."},
 			Fields: map[string]string{"bin": "bin_code", "qty": "qty"},
 		},

@@ -54,7 +54,7 @@ func TestFindAsksForSpellingsAndWholeKeys(t *testing.T) {
 		" a-01 ":   {Spellings: []string{"a-01", "A-01"}, Keys: []string{`["a-01"]`, `["A-01"]`}, Limit: 20},
 		"10012":    {Spellings: []string{"10012"}, Keys: []string{`["10012"]`, "[10012]"}, Limit: 20},
 		`["A-01"]`: {Spellings: []string{`["A-01"]`}, Keys: []string{`["[\"A-01\"]"]`, `[["A-01"]]`, `["A-01"]`}, Limit: 20},
-		"库位":       {Spellings: []string{"库位"}, Keys: []string{`["库位"]`}, Limit: 20},
+		"货位":       {Spellings: []string{"货位"}, Keys: []string{`["货位"]`}, Limit: 20},
 	} {
 		b := setup(t)
 		b.get(t, findPath+"?q="+url.QueryEscape(text))

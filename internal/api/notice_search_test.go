@@ -23,7 +23,7 @@ func TestNoticeSearch(t *testing.T) {
 	}
 	golden(t, "notice_search.json", b.get(t, searchPath).body)
 	golden(t, "notice_search.xml", b.get(t, searchPath, "Accept", "application/xml").body)
-	if got := b.get(t, searchPath, "Accept-Language", "zh"); !strings.Contains(got.body, "库位 A-01 为 -3") || !strings.Contains(got.header.Get("Vary"), "Accept-Language") {
+	if got := b.get(t, searchPath, "Accept-Language", "zh"); !strings.Contains(got.body, "货位 A-01 为 -3") || !strings.Contains(got.header.Get("Vary"), "Accept-Language") {
 		t.Errorf("%v %s", got.header, got.body)
 	}
 	b.deliveries.found = ledger.NoticePage{}

@@ -80,7 +80,7 @@ func TestPollSpeaksTheClientsLanguage(t *testing.T) {
 	if got := title(english); got != "Bin A-01 is at -3" {
 		t.Errorf("without a language: %q", got)
 	}
-	if got := title(chinese); got != "库位 A-01 为 -3" {
+	if got := title(chinese); got != "货位 A-01 为 -3" {
 		t.Errorf("in Chinese: %q", got)
 	}
 	if english.header.Get("ETag") == chinese.header.Get("ETag") {

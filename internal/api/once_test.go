@@ -102,7 +102,7 @@ func TestAListMayComeInLines(t *testing.T) {
 	b.reads.sum = page.Summary{Latest: onePage().Notices}
 	for _, path := range []string{pollPath, "/api/v1/notices/summary?warehouse=119240&subscriber=user:1"} {
 		got := b.handle(t, path, "Accept-Language", "xx", "Accept-Language", "zh", "Accept", "text/html", "Accept", "application/json")
-		if got.status != 200 || !strings.Contains(got.body, "库位 A-01 为 -3") {
+		if got.status != 200 || !strings.Contains(got.body, "货位 A-01 为 -3") {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}

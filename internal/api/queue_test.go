@@ -202,7 +202,7 @@ func TestItemsHaveTitlesInTheReadersLanguage(t *testing.T) {
 		}
 		return found
 	}
-	for language, title := range map[string]string{"zh-CN": "库位 A-01 为 -3", "en": "Bin A-01 is at -3", "": "Bin A-01 is at -3"} {
+	for language, title := range map[string]string{"zh-CN": "货位 A-01 为 -3", "en": "Bin A-01 is at -3", "": "Bin A-01 is at -3"} {
 		want := map[string]string{"n_abc": title, "n_first": title, "own": "", "n_theirs": "", "n_gone": ""}
 		if got := titles(b.handle(t, queuePath+"/items", "Accept-Language", language)); !maps.Equal(got, want) {
 			t.Errorf("%s: %v", language, got)

@@ -37,7 +37,7 @@ func (b *bundle) send(t *testing.T, form string) ledger.NewNotice {
 func TestSend(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	got := b.send(t, `{"type":"REP_NOTICE","warehouse":"119240","title":" Bin  A-01 ","body":"Replenish <it>.\n","texts":{"zh":{"title":"库位"}},
+	got := b.send(t, `{"type":"REP_NOTICE","warehouse":"119240","title":" Bin  A-01 ","body":"Replenish <it>.\n","texts":{"zh":{"title":"货位"}},
 		"data":{"qty":-3.10,"bin":"A-01"},"priority":5,"order":7.25,"modal":"popup","labels":{"area":"north"},"expires":"24h",
 		"recipients":["user:2","role:keeper","user:2"],
 		"deliver":[{"sink":"inbox"},{"sink":"replenishment","strategy":"important"},{"sink":"gateway","strategy":"important","until":"sent"},
@@ -46,7 +46,7 @@ func TestSend(t *testing.T) {
 	want := ledger.NewNotice{
 		Notice: &notice.Notice{
 			Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Status: notice.Sent, Priority: 5, Order: "7.25", Modal: "popup", Title: "Bin A-01",
-			Body: "Replenish <it>.", Texts: map[string]notice.Text{"zh": {Title: "库位"}},
+			Body: "Replenish <it>.", Texts: map[string]notice.Text{"zh": {Title: "货位"}},
 			Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "qty", Value: "-3.10"}},
 			Labels: map[string]string{"area": "north"}, Count: 1, CreatedAt: sentAt, ExpiresAt: sentAt.Add(24 * time.Hour),
 		},

@@ -162,7 +162,7 @@ func bin() notice.View {
 		ID: "n_abc", Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock", Scope: "119240",
 		Key: `[119240,"A-01","S1"]`, Episode: "1780272600000000", Status: notice.Firing, Priority: 3, Modal: "popup",
 		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish <it> & go.",
-		Texts:  map[string]notice.Text{"zh": {Title: "库位 A-01 为 -3", Body: "请补货"}},
+		Texts:  map[string]notice.Text{"zh": {Title: "货位 A-01 为 -3", Body: "请补货"}},
 		Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "sku", Value: "S1"}, {Name: "qty", Value: "-3"}},
 		Labels: map[string]string{"area": "replenishment"}, Count: 1, CreatedAt: created, ExpiresAt: created.Add(24 * time.Hour),
 	}}

@@ -89,7 +89,7 @@ func TestStreamsSpeakTheClientsLanguage(t *testing.T) {
 	pg := onePage()
 	pg.Cursor = someCursor
 	b.inbox.put(pg)
-	for language, want := range map[string]string{"": "Bin A-01 is at -3", "zh": "库位 A-01 为 -3"} {
+	for language, want := range map[string]string{"": "Bin A-01 is at -3", "zh": "货位 A-01 为 -3"} {
 		l := b.listen(t, streamPath, "Accept-Language", language)
 		if e := l.next(t, "notice"); e.title(t) != want {
 			t.Errorf("%q: %s", language, e.data)

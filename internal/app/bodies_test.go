@@ -33,11 +33,11 @@ type baseRequest struct {
 // fails the test.
 var baseRequests = map[string]baseRequest{
 	"send-notices": {body: `{"notices":[{"type":"REP_NOTICE","warehouse":"119240","data":{"bin":"A-01"},"recipients":["user:a"],
-		"deliver":[{"sink":"inbox"}],"texts":{"zh":{"title":"库位"}},"labels":{"area":"x"},"title":"Bin A-01"}]}`},
+		"deliver":[{"sink":"inbox"}],"texts":{"zh":{"title":"货位"}},"labels":{"area":"x"},"title":"Bin A-01"}]}`},
 	"read-all-notices": {body: `{"upTo":"$cursor","warehouse":"119240","subscribers":["user:a"]}`},
 	"create-type":      {body: `{"code":"NEW_NOTICE","id":7,"name":"New","names":{"zh":"新"},"fields":{"bin":{"type":"string"}}}`},
 	"put-type": {path: "OTHER_NOTICE", body: `{"code":"OTHER_NOTICE","id":8,"name":"Other","names":{"zh":"新"},"fields":{"bin":{"type":"string"}},
-		"title":{"en":"Bin {{ .bin }}"},"body":{"zh":"库位"},"labels":{"area":"x"},"deliver":[{"sink":"inbox"}]}`},
+		"title":{"en":"Bin {{ .bin }}"},"body":{"zh":"货位"},"labels":{"area":"x"},"deliver":[{"sink":"inbox"}]}`},
 	"preview-type": {path: "REP_NOTICE", body: `{"data":{"bin":"A-01"},"type":{"code":"REP_NOTICE","id":8,"name":"Other","fields":{"bin":{"type":"string"}},
 		"title":{"en":"Bin {{ .bin }}"},"deliver":[{"sink":"inbox"}]}}`},
 	"create-subscription":  {body: `{"type":"REP_NOTICE","warehouse":"*","subscriber":"user:a"}`},

@@ -58,7 +58,7 @@ var commitTests = []testCase{
 	{"notices come back as they were written", func(t *testing.T, f *fixture) {
 		f.register(t)
 		n := newNotice("n_1")
-		n.Texts = map[string]notice.Text{"zh": {Title: "库位", Body: "补货"}}
+		n.Texts = map[string]notice.Text{"zh": {Title: "货位", Body: "补货"}}
 		n.Data = append(n.Data, notice.Field{Name: "n", Value: int64(math.MaxInt64)}, notice.Field{Name: "none"})
 		f.commit(t, 1, to([]ledger.Target{inbox}, n, newNotice("n_2")))
 		got, err := f.Notices(t.Context(), []string{"n_1", "n_2", "n_3"})

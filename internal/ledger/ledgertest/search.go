@@ -71,7 +71,7 @@ var searchTests = []testCase{
 			traced("n_key", 1, func(n *notice.Notice) { n.Key = `["B-07"]` }),
 			traced("n_title", 1, func(n *notice.Notice) { n.Title = "bin B-07 is short" }),
 			traced("n_data", 1, func(n *notice.Notice) { n.Data = []notice.Field{{Name: "bin", Value: "B-07"}} }),
-			traced("n_zh", 1, func(n *notice.Notice) { n.Texts = map[string]notice.Text{"zh": {Title: "库位 B-07"}} }),
+			traced("n_zh", 1, func(n *notice.Notice) { n.Texts = map[string]notice.Text{"zh": {Title: "货位 B-07"}} }),
 			traced("n_type", 1, func(n *notice.Notice) { n.Labels = map[string]string{"team": "B-07"} })))
 		for _, c := range []struct {
 			spellings []string
@@ -80,7 +80,7 @@ var searchTests = []testCase{
 			{[]string{"B-07"}, "n_zh n_title n_key n_data"},
 			{[]string{"b-07", "B-07"}, "n_zh n_title n_key n_data"},
 			{[]string{"b-07"}, ""},
-			{[]string{"库位"}, "n_zh"},
+			{[]string{"货位"}, "n_zh"},
 			{[]string{"none", "short"}, "n_title"},
 			{[]string{"\x00"}, ""},
 		} {
