@@ -124,7 +124,7 @@ test("it opens in a field, too, and fits a handheld in Chinese", async () => {
   const dialog = page.getByRole("dialog", { name: "查找" });
   await page.keyboard.type("A-01");
   await dialog.getByRole("group", { name: "发现项" }).getByRole("option").waitFor();
-  await dialog.getByText("触发中").first().waitFor();
+  await dialog.getByText("持续中").first().waitFor();
   await axeBoth(page);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 });

@@ -81,10 +81,10 @@ const words = dictionary({
     loading: "正在加载通知…",
     empty: "暂无通知，新通知会显示在这里。",
     filtered: "没有符合筛选条件的通知。",
-    offline: "设备已离线，恢复网络后会继续接收通知。",
-    blocked: "无法连接通知服务器：服务器可能已停止，或不允许此页面访问。",
-    unauthorised: "尚未登录通知服务器，或登录已过期，请重新登录。",
-    forbidden: "您无权查看这些通知。",
+    offline: "设备已离线，联网后会继续接收通知。",
+    blocked: "无法连接通知服务器：服务器可能已停止，或不允许此页面访问。一直如此时，请联系管理员。",
+    unauthorised: "您尚未登录通知服务器，或登录已过期。请重新登录。",
+    forbidden: "您无权查看这些通知，请联系管理员。",
     error: "通知服务器返回错误，稍后会自动重试。",
     retry: "重试",
     unread: "未读",
@@ -110,7 +110,7 @@ const words = dictionary({
     ackFailed: "未能确认：{why}",
     olderFailed: "未能加载更早的通知：{why}",
     dismiss: "知道了",
-    noAnswer: "服务器没有响应",
+    noAnswer: "服务器没有应答",
   },
 });
 

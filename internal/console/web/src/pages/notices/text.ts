@@ -38,7 +38,7 @@ export const t = texts({
   },
   zh: {
     notices: "通知",
-    lead: "发给任何人的全部通知，保存期与账本一致。",
+    lead: "发给所有人的全部通知，账本保留多久，这里就能查多久。",
     search: "搜索",
     warehouse: "仓库",
     type: "类型",
@@ -64,7 +64,7 @@ export const t = texts({
     fresh: "{count} 条新通知",
     freshMore: "超过 {count} 条新通知",
     emptyTitle: "还没有通知",
-    empty: "规则有了发现项，或业务系统发送通知后，通知会显示在这里。",
+    empty: "规则发现问题，或业务系统发送通知后，通知会显示在这里。",
     through: "目前已查到 {time}。",
     clear: "清除筛选",
     count: "{count} 个发现项",

@@ -60,7 +60,7 @@ export const t = texts({
     file: "文件",
     labels: "标签",
     none: "无",
-    runbook: "操作手册",
+    runbook: "运维手册",
     mode: "模式",
     stateMode: "状态：行消失后，发现项解除",
     eventMode: "事件：每个新行产生一条通知",

@@ -65,7 +65,7 @@ export const t = texts({
     phoneHint: "按网关要求的格式：+8613800000000",
     aliasHint: "其他系统中用户或角色的名称",
     tagsHint: "其他系统中的分组，每行一个",
-    channelsHint: "每行一个：投递渠道的 address 所用的名称、=、地址（例如注册 ID）。",
+    channelsHint: "每行一个，写成“名称=地址”。名称即投递渠道的 address 设置，地址例如注册 ID。",
     save: "保存",
     create: "添加",
     saved: "已在通讯录中保存 {id}",
