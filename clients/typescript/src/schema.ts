@@ -2552,10 +2552,10 @@ export interface components {
             name?: string;
             ok: boolean;
             /**
-             * @description the kind of dependency. clock: present only while the ledger's clock has jumped ahead and an operator should confirm it. commits: the ledger refuses commits, or refused some within the last minute. restore: present for one day after a node found that the ledger was restored from a copy; it names each queue that withholds items since then. retention: present only while this node cannot remove old data. rules: present only while rule files are not in force because the ledger could not record them. scopes: present only while the scopes of a rule do not follow the query that lists them. subscriptions: present only while the subscriptions of a source do not follow the source
+             * @description the kind of dependency. clock: present only while the ledger's clock has jumped ahead and an operator should confirm it. drain: present only while this node goes out of service. commits: the ledger refuses commits, or refused some within the last minute. restore: present for one day after a node found that the ledger was restored from a copy; it names each queue that withholds items since then. retention: present only while this node cannot remove old data. rules: present only while rule files are not in force because the ledger could not record them. scopes: present only while the scopes of a rule do not follow the query that lists them. subscriptions: present only while the subscriptions of a source do not follow the source
              * @enum {string}
              */
-            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "retention" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
+            part: "clock" | "drain" | "ledger" | "commits" | "redis" | "restore" | "retention" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
             /**
              * Format: date-time
              * @description time since which the dependency has been in this state

@@ -198,6 +198,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show whether the answering node goes out of service */
+        get: operations["get-drain"];
+        put?: never;
+        /**
+         * Take the answering node out of service
+         * @description The node answers /readyz with 503, begins nothing new, finishes its runs and gives its lanes back. After node.drain_delay its streams and waiting polls end. The process goes on to answer. Only a new start brings the node back into service.
+         */
+        post: operations["drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/find": {
         parameters: {
             query?: never;
@@ -2302,6 +2323,24 @@ export interface components {
             before: string;
             name: string;
         };
+        Drain: {
+            /** @description the node that answers; the state is its own */
+            node: string;
+            /**
+             * Format: date-time
+             * @description when the drain began
+             */
+            since?: string;
+            /**
+             * @description draining: the node begins nothing new, finishes its runs and gives its lanes back; drained: streams and polls that waited have ended, too, and the process can be stopped
+             * @enum {string}
+             */
+            state: "in_service" | "draining" | "drained";
+        };
+        DrainAsk: {
+            /** @description the name of the node. Another node that gets the request, because a load balancer stands between, refuses it */
+            node: string;
+        };
         Effect: {
             /** @description findings with a notice of which only the draft makes another one. These findings also count in one of the other lists */
             again: components["schemas"]["Keys"];
@@ -2513,10 +2552,10 @@ export interface components {
             name?: string;
             ok: boolean;
             /**
-             * @description the kind of dependency. clock: present only while the ledger's clock has jumped ahead and an operator should confirm it. commits: the ledger refuses commits, or refused some within the last minute. restore: present for one day after a node found that the ledger was restored from a copy; it names each queue that withholds items since then. retention: present only while this node cannot remove old data. rules: present only while rule files are not in force because the ledger could not record them. scopes: present only while the scopes of a rule do not follow the query that lists them. subscriptions: present only while the subscriptions of a source do not follow the source
+             * @description the kind of dependency. clock: present only while the ledger's clock has jumped ahead and an operator should confirm it. drain: present only while this node goes out of service. commits: the ledger refuses commits, or refused some within the last minute. restore: present for one day after a node found that the ledger was restored from a copy; it names each queue that withholds items since then. retention: present only while this node cannot remove old data. rules: present only while rule files are not in force because the ledger could not record them. scopes: present only while the scopes of a rule do not follow the query that lists them. subscriptions: present only while the subscriptions of a source do not follow the source
              * @enum {string}
              */
-            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "retention" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
+            part: "clock" | "drain" | "ledger" | "commits" | "redis" | "restore" | "retention" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
             /**
              * Format: date-time
              * @description time since which the dependency has been in this state
@@ -5915,6 +5954,92 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Changed"];
                     "application/xml": components["schemas"]["Changed"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                    "application/xml": components["schemas"]["Drain"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DrainAsk"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                    "application/xml": components["schemas"]["Drain"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */

@@ -59,6 +59,7 @@ const parts: Record<Schemas["Health"]["part"], WrongText> = {
   restore: "wrongRestore",
   tls: "wrongTls",
   clock: "wrongClock",
+  drain: "wrongDrain",
   retention: "wrongRetention",
   subscriptions: "wrongSubscriptions",
   scopes: "wrongScopes",

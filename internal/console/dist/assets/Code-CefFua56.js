@@ -1,1 +1,0 @@
-import{$ as e,It as t,Y as n,Z as r,_t as i,ft as a,k as o,yt as s}from"./client-CdTGc2eI.js";var c=e(`<pre tabindex="0" role="group" class="svelte-1qh82ap"><code> </code></pre>`);function l(e,l){var u=c(),d=i(u),f=s(d,!0);t(u),a(()=>{o(u,`aria-label`,l.label),n(f,l.text)}),r(e,u)}export{l as t};

@@ -1,1 +1,0 @@
-import{$ as e,H as t,It as n,Z as r,_t as i}from"./client-CdTGc2eI.js";var a=e(`<dl class="svelte-58vaxh"><!></dl>`);function o(e,o){var s=a(),c=i(s);t(c,()=>o.children),n(s),r(e,s)}export{o as t};

@@ -1,1 +1,0 @@
-import{$ as e,At as t,H as n,It as r,Z as i,_t as a,ft as o,i as s,jt as c,k as l}from"./client-CdTGc2eI.js";var u=e(`<div class="filters svelte-6c0qfh" role="search"><!></div>`);function d(e,d){c(d,!0);var f=u(),p=a(f);n(p,()=>d.children),r(f),o(e=>l(f,`aria-label`,e),[()=>s(`filters`)]),i(e,f),t()}export{d as t};

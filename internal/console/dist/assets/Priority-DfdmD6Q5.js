@@ -1,0 +1,1 @@
+import{At as e,Ft as t,Y as n,Z as r,b as i,ft as a,i as o,jt as s,nt as c}from"./client-zfVswZr4.js";import{t as l}from"./Badge-Cq0qGDlu.js";import{r as u}from"./looks-B2XRLH4o.js";function d(d,f){s(f,!0),l(d,i(()=>u[f.priority]??u[3],{children:(e,i)=>{t();var s=c();a(e=>n(s,e),[()=>o(`priority`,{priority:f.priority})]),r(e,s)},$$slots:{default:!0}})),e()}export{d as t};

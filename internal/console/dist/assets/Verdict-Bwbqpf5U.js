@@ -1,0 +1,1 @@
+import{$ as e,H as t,It as n,Z as r,_t as i}from"./client-zfVswZr4.js";var a=e(`<div class="verdict svelte-1avfk93"><!></div>`);function o(e,o){var s=a(),c=i(s);t(c,()=>o.children),n(s),r(e,s)}export{o as t};
