@@ -23,6 +23,7 @@ export type WayText = "toRules" | "toDeliveries" | "toQueue" | "toSubscriptions"
 export type WrongText =
   | "wrongLedger"
   | "wrongCommits"
+  | "wrongDrain"
   | "wrongRedis"
   | "wrongSource"
   | "wrongSink"
