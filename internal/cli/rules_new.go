@@ -123,10 +123,12 @@ func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 			return errors.New("nothing was written")
 		}
 	}
-	return c.writeNew(rule, files, w.force)
+	elsewhere := filepath.Dir(shortPath(files[0].Path)) != filepath.Dir(shortPath(w.maker.DefaultFile(rule)))
+	return c.writeNew(rule, files, w.force, elsewhere)
 }
 
-func (c ruleCommands) writeNew(rule *authoring.NewRule, files []authoring.NewFile, force bool) error {
+// writeNew writes the files and says what comes next. elsewhere tells that the rule's file is in a folder that the node does not read by default.
+func (c ruleCommands) writeNew(rule *authoring.NewRule, files []authoring.NewFile, force, elsewhere bool) error {
 	form := newForm{Rule: rule.ID}
 	for _, f := range files {
 		if err := writeFile(f, force); err != nil {
@@ -141,6 +143,9 @@ func (c ruleCommands) writeNew(rule *authoring.NewRule, files []authoring.NewFil
 		with := ""
 		if c.config != "" {
 			with = " --config " + c.config
+		}
+		if elsewhere {
+			with += " --rules " + form.Files[0]
 		}
 		fmt.Fprintf(w, "Next: tallyman rules preview %s%s shows the notices that the rule would make now\n", rule.ID, with)
 	})
