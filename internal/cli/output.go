@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tallyman/internal/authoring"
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/text"
 	"tallyman/rules/strictyaml"
@@ -231,4 +232,24 @@ func shortPath(path string) string {
 		return path
 	}
 	return short
+}
+
+// writeFile writes a new file and its folder. Without force, a file that is there is an error.
+func writeFile(f authoring.NewFile, force bool) error {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil { //nolint:gosec // rule files are no secrets
+		return err
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(f.Path, how, 0o644) //nolint:gosec // as above
+	if errors.Is(err, os.ErrExist) {
+		return usage("%s is there already; --force replaces it", shortPath(f.Path))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.Text)
+	return errors.Join(err, file.Close())
 }

@@ -123,51 +123,30 @@ func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 			return errors.New("nothing was written")
 		}
 	}
-	elsewhere := filepath.Dir(shortPath(files[0].Path)) != filepath.Dir(shortPath(w.maker.DefaultFile(rule)))
-	return c.writeNew(rule, files, w.force, elsewhere)
+	return c.writeNew(w, rule, files)
 }
 
-// writeNew writes the files and says what comes next. elsewhere tells that the rule's file is in a folder that the node does not read by default.
-func (c ruleCommands) writeNew(rule *authoring.NewRule, files []authoring.NewFile, force, elsewhere bool) error {
+func (c ruleCommands) writeNew(w *wizard, rule *authoring.NewRule, files []authoring.NewFile) error {
 	form := newForm{Rule: rule.ID}
 	for _, f := range files {
-		if err := writeFile(f, force); err != nil {
+		if err := writeFile(f, w.force); err != nil {
 			return err
 		}
 		form.Files = append(form.Files, shortPath(f.Path))
 	}
-	return c.print(form, func(w io.Writer) {
+	return c.print(form, func(out io.Writer) {
 		for _, path := range form.Files {
-			fmt.Fprintf(w, "Wrote %s\n", path)
+			fmt.Fprintf(out, "Wrote %s\n", path)
 		}
 		with := ""
 		if c.config != "" {
 			with = " --config " + c.config
 		}
-		if elsewhere {
+		if filepath.Dir(form.Files[0]) != filepath.Dir(shortPath(w.maker.DefaultFile(rule))) { // Not where preview looks.
 			with += " --rules " + form.Files[0]
 		}
-		fmt.Fprintf(w, "Next: tallyman rules preview %s%s shows the notices that the rule would make now\n", rule.ID, with)
+		fmt.Fprintf(out, "Next: tallyman rules preview %s%s shows the notices that the rule would make now\n", rule.ID, with)
 	})
-}
-
-func writeFile(f authoring.NewFile, force bool) error {
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil { //nolint:gosec // rule files are no secrets
-		return err
-	}
-	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(f.Path, how, 0o644) //nolint:gosec // as above
-	if errors.Is(err, os.ErrExist) {
-		return usage("%s is there already; --force replaces it", shortPath(f.Path))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(f.Text)
-	return errors.Join(err, file.Close())
 }
 
 // pickSource is the source that was named, the only one, or the one that is answered.
