@@ -64,7 +64,7 @@ func TestTutorial(t *testing.T) {
 	for _, o := range outputs {
 		_, got, _ := strings.Cut(printed, o.begins())
 		got, _, _ = strings.Cut(got, shownOutput{}.mark())
-		if got, want := comparable(got), comparable(o.text); got != want {
+		if got, want := withoutVarying(got), withoutVarying(o.text); got != want {
 			t.Errorf("%s:%d shows\n%s\nand the commands print\n%s", o.page, o.line, want, got)
 		}
 	}
@@ -92,8 +92,8 @@ var (
 	printedHost = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
-// comparable is an output without what differs from one time to the next: times, ids, ages, addresses, and the widths of columns.
-func comparable(output string) string {
+// withoutVarying is an output without what differs from one time to the next: times, ids, ages, addresses, and the widths of columns.
+func withoutVarying(output string) string {
 	output = printedTime.ReplaceAllString(output, "TIME")
 	output = printedID.ReplaceAllString(output, "${1}_ID")
 	output = printedAge.ReplaceAllString(output, "(AGE)")
