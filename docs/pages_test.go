@@ -38,7 +38,7 @@ func TestLinesFit(t *testing.T) {
 	}
 }
 
-// TestRunbooks holds the form of the runbooks: the same headings in the same order, at most a screen, with commands to look.
+// TestRunbooks holds the form of the runbooks, less their index: the same headings in the same order, at most a screen, with commands to look.
 func TestRunbooks(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("runbooks/*.md")
@@ -47,6 +47,9 @@ func TestRunbooks(t *testing.T) {
 	}
 	heading := regexp.MustCompile(`(?m)^## (.+)$`)
 	for _, page := range pages {
+		if page == symptomPages[0] {
+			continue
+		}
 		text := codetest.ReadFile(t, page)
 		var got []string
 		for _, m := range heading.FindAllStringSubmatch(text, -1) {
