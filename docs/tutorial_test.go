@@ -60,7 +60,8 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed := strings.NewReplacer(host, "wms-1", "(devel)", "0.1.0").Replace(string(out))
+	printed := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(string(out), "wms-1") // An id can have the same letters.
+	printed = strings.ReplaceAll(printed, "(devel)", "0.1.0")
 	for _, o := range outputs {
 		_, got, _ := strings.Cut(printed, o.begins())
 		got, _, _ = strings.Cut(got, shownOutput{}.mark())
