@@ -145,14 +145,14 @@ func TestRulesByID(t *testing.T) {
 		rule.ID, one.Rule = id, &rule
 		f.scopes = append(f.scopes, one)
 	}
-	f.scopes[0].RunSum = ledger.RunSum{Runs: 3, Rows: 8, Errored: 2, Last: []ledger.Brief{
+	f.scopes[0].RunSum = ledger.RunSum{Runs: 3, Rows: 8, Errored: 2, Notices: 5, First: sentAt, Last: []ledger.Brief{
 		{Took: 1500 * time.Microsecond, Outcome: ledger.OutcomeOK}, {Took: 2 * time.Second, Outcome: ledger.OutcomeDegraded}, {Took: 3 * time.Second, Outcome: ledger.OutcomeFailed},
 	}}
 	got := b.get(t, "/api/v1/rules?id=c-rule&id=negative-bin-stock&id=none")
 	if got.status != 200 || strings.Count(got.body, `"title"`) != 2 || strings.Contains(got.body, "a-rule") || strings.Contains(got.body, "cursor") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if want := `"recent":{"runs":3,"rows":8,"errored":2,"errorRate":0.25,"durationsMs":[1,2000,3000],"outcomes":"odf"}`; !strings.Contains(got.body, want) {
+	if want := `"recent":{"runs":3,"rows":8,"errored":2,"errorRate":0.25,"notices":5,"first":"2026-06-01T00:10:00.123456Z","durationsMs":[1,2000,3000],"outcomes":"odf"}`; !strings.Contains(got.body, want) {
 		t.Errorf("%s has no %s", got.body, want)
 	}
 	if got := b.get(t, "/api/v1/rules?id=negative-bin-stock", "Accept", "application/xml"); !strings.Contains(got.body, "<durationsMs><run>1</run><run>2000</run><run>3000</run></durationsMs><outcomes>odf</outcomes>") {

@@ -22,7 +22,7 @@ type ruleCommands struct{ *command }
 func (c ruleCommands) rules() *cobra.Command {
 	return group("rules", "Check and try rule files; operate the rules of a running server",
 		c.check(), c.test(), c.preview(), c.diff(), c.new(), c.schema(),
-		c.list(), c.show(), c.enable(), c.disable(), c.clear(), c.run(), c.runs(), c.findings(),
+		c.list(), c.top(), c.show(), c.enable(), c.disable(), c.clear(), c.run(), c.runs(), c.findings(),
 		c.why(), c.promote(), c.rewind(), c.pause(), c.resume(), c.reload(),
 	)
 }
@@ -124,14 +124,14 @@ func writeRules(w io.Writer, width int, form *wire.RulesForm, now time.Time) {
 	if form.Paused != nil {
 		fmt.Fprintf(w, "Every rule is stopped%s.\n\n", switchedBy(form.Paused))
 	}
-	header := []string{"RULE", "SCOPE", "HEALTH", "FIRING", "PENDING", "NEXT", "LAST RUN", "SWITCH"}
+	header := []string{"RULE", "SCOPE", "HEALTH", "FIRING", "PENDING", "NEXT", "LAST RUN", "TOOK", "SWITCH"}
 	var rows [][]string
 	for i := range form.Rules {
 		r := &form.Rules[i]
 		for j := range r.Scopes {
 			s := &r.Scopes[j]
 			rows = append(rows, []string{
-				r.ID, orDash(s.Scope), healthText(r, s), strconv.Itoa(s.Firing), strconv.Itoa(s.Pending), orDash(soon(s.NextDue, now)), orDash(lately(s.LastRun, now)), orDash(switchText(s.Switch)),
+				r.ID, orDash(s.Scope), healthText(r, s), strconv.Itoa(s.Firing), strconv.Itoa(s.Pending), orDash(soon(s.NextDue, now)), orDash(lately(s.LastRun, now)), orDash(tookText(s.Recent)), orDash(switchText(s.Switch)),
 			})
 		}
 	}
@@ -160,6 +160,15 @@ func healthText(r *wire.RuleForm, s *wire.ScopeForm) string {
 		text += ", file bad"
 	}
 	return text
+}
+
+// tookText is the median duration of the last runs.
+func tookText(recent *wire.Recent) string {
+	if recent == nil || len(recent.DurationsMS) == 0 {
+		return ""
+	}
+	median, _ := durations(recent)
+	return millis(median)
 }
 
 // soon is how long it is until then.

@@ -16,9 +16,9 @@ func TestRulesTable(t *testing.T) {
 	writeRules(&wide, 200, &form, someTime)
 	const want = `Every rule is stopped by user:bo.
 
-RULE                SCOPE   HEALTH              FIRING  PENDING  NEXT      LAST RUN    SWITCH
-negative-bin-stock  119240  ok, file bad        1       1        in 4m30s  ok 30s ago  -
-negative-bin-stock  119241  disabled, file bad  0       0        -         -           disabled by user:ann until 2026-06-01 01:10:00Z: stocktake
+RULE                SCOPE   HEALTH              FIRING  PENDING  NEXT      LAST RUN    TOOK  SWITCH
+negative-bin-stock  119240  ok, file bad        1       1        in 4m30s  ok 30s ago  -     -
+negative-bin-stock  119241  disabled, file bad  0       0        -         -           -     disabled by user:ann until 2026-06-01 01:10:00Z: stocktake
 
 The switch of gone in x is about a rule that no file has; tallyman rules clear gone --scope x removes the switch.
 

@@ -63,7 +63,9 @@ type Progress struct {
 type RunSum struct {
 	Rule, Scope         string
 	Runs, Rows, Errored int64
-	Last                []Brief // the last LastBriefs runs that were not skipped, the latest last
+	Notices             int64
+	First               time.Time // Due time of the first kept run; zero where there is none.
+	Last                []Brief   // the last LastBriefs runs that were not skipped, the latest last
 }
 
 // LastBriefs bounds the length of RunSum.Last.

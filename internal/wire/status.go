@@ -82,6 +82,9 @@ type Recent struct {
 	Errored   int64   `json:"errored" xml:"errored" doc:"number of these rows that could not be judged, or whose notice could not be made"`
 	ErrorRate float64 `json:"errorRate" xml:"errorRate" doc:"errored / rows, from 0 to 1"`
 
+	Notices int64     `json:"notices" xml:"notices" doc:"number of notices that these runs made"`
+	First   time.Time `json:"first" xml:"first" doc:"when the first of these runs was due"`
+
 	DurationsMS []int64 `json:"durationsMs" xml:"durationsMs>run" doc:"durations of the last 20 runs that were not skipped, the latest last" nullable:"false"`
 	Outcomes    string  `json:"outcomes" xml:"outcomes" doc:"outcomes of the same runs, one letter each: o = ok, d = degraded, f = failed" example:"ooodf"`
 }

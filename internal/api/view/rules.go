@@ -36,6 +36,7 @@ func NewRecent(j ledger.RunSum) *wire.Recent {
 	}
 	r := &wire.Recent{
 		Runs: j.Runs, Rows: j.Rows, Errored: j.Errored, ErrorRate: min(float64(j.Errored)/float64(max(j.Rows, 1)), 1), DurationsMS: make([]int64, len(j.Last)),
+		Notices: j.Notices, First: j.First.UTC(),
 	}
 	for i, run := range j.Last {
 		r.DurationsMS[i] = run.Took.Milliseconds()

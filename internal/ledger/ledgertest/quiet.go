@@ -252,7 +252,7 @@ var quietReadTests = []testCase{
 		for i := range briefs {
 			briefs[len(briefs)-1-i] = ledger.Brief{Took: want[i].Duration, Outcome: want[i].Outcome}
 		}
-		equal(t, []ledger.RunSum{{Rule: rule, Scope: scope, Runs: 150, Rows: rows, Last: briefs}}, sums)
+		equal(t, []ledger.RunSum{{Rule: rule, Scope: scope, Runs: 150, Rows: rows, First: want[149].Due, Last: briefs}}, sums)
 
 		for f.prune(t, 30) > 0 { // a record stays as long as one of its runs is kept
 		}

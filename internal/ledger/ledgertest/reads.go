@@ -104,18 +104,19 @@ var readerTests = []testCase{
 		f.register(t)
 		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
-		want := ledger.RunSum{Rule: rule, Scope: scope, Runs: 2}
+		want := ledger.RunSum{Rule: rule, Scope: scope, Runs: 2, First: due(1)}
 		for n := 1; n <= 2; n++ {
 			c := f.claim(t, n)
 			run := commitOf(c)
 			run.Run.Rows, run.Run.Errored, run.Run.Duration = 10*n, n, time.Duration(n)*time.Second
+			run.Run.Notices = 3 * n
 			if n == 2 {
 				run.Run.Outcome = ledger.OutcomeDegraded
 			}
 			want.Last = append(want.Last, ledger.Brief{Took: run.Run.Duration, Outcome: run.Run.Outcome})
 			_, err := f.Commit(t.Context(), c, run)
 			noError(t, err)
-			want.Rows, want.Errored = want.Rows+int64(10*n), want.Errored+int64(n)
+			want.Rows, want.Errored, want.Notices = want.Rows+int64(10*n), want.Errored+int64(n), want.Notices+int64(3*n)
 		}
 		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "b", "overlap"))
 		want.Runs++

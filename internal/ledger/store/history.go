@@ -126,9 +126,14 @@ func (s *historyStore) RunAt(ctx context.Context, rule, scope string, at time.Ti
 // RunSums implements ledger.RunSummary.
 func (s *historyStore) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
 	var j ledger.RunSum
+	var first int64
 	var last string
-	targets := []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored, &last}
+	targets := []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored, &j.Notices, &first, &last}
 	return list(ctx, s.db, "run-sums", []any{ledger.LastBriefs}, targets, func() (_ ledger.RunSum, err error) {
+		j.First = time.Time{}
+		if first > 0 {
+			j.First = codec.Time(first)
+		}
 		j.Last, err = codec.Briefs(last)
 		return j, err
 	})

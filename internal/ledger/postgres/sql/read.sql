@@ -21,9 +21,10 @@ FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
 -- Arguments: $1 how many runs at most. Result, for each registered rule and scope, of the kept runs: their number,
--- their rows, the rows that could not be judged, and the records of the last runs that were not skipped, the latest
+-- their rows, the rows that could not be judged, their notices, the due time of the first, and the records of the last runs that were not skipped, the latest
 -- last, as outcome:earlier:µs/…
 SELECT s.rule, s.scope, coalesce(sum(f.runs), 0)::bigint, coalesce(sum(f.row_count * f.runs), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,
+       coalesce(sum(f.notices), 0)::bigint, coalesce(min(f.due), 0),
        coalesce(string_agg(f.outcome || ':' || f.earlier || ':' || f.duration, '/' ORDER BY f.term, f.due) FILTER (WHERE f.outcome <> 'skipped' AND f.place <= $1), '')
 FROM rule_scopes s
 LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY rule, scope, outcome = 'skipped' ORDER BY term DESC, due DESC) AS place FROM all_firings) f

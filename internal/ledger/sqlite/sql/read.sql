@@ -24,9 +24,9 @@ FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
 -- Arguments: ?1 how many runs at most. Result, for each registered rule and scope, of the kept runs: their number,
--- their rows, the rows that could not be judged, and the records of the last runs that were not skipped, the latest
+-- their rows, the rows that could not be judged, their notices, the due time of the first, and the records of the last runs that were not skipped, the latest
 -- last, as outcome:earlier:µs/…
-SELECT s.rule, s.scope, coalesce(sum(f.runs), 0), coalesce(sum(f.row_count * f.runs), 0), coalesce(sum(f.errored), 0),
+SELECT s.rule, s.scope, coalesce(sum(f.runs), 0), coalesce(sum(f.row_count * f.runs), 0), coalesce(sum(f.errored), 0), coalesce(sum(f.notices), 0), coalesce(min(f.due), 0),
        coalesce((SELECT group_concat(k.outcome || ':' || k.earlier || ':' || k.duration, '/' ORDER BY k.term, k.due)
                  FROM (SELECT term, due, outcome, earlier, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
                        ORDER BY term DESC, due DESC LIMIT ?1) AS k), '')

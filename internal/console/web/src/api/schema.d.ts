@@ -3960,6 +3960,16 @@ export interface components {
              */
             errorRate: number;
             /**
+             * Format: date-time
+             * @description when the first of these runs was due
+             */
+            first: string;
+            /**
+             * Format: int64
+             * @description number of notices that these runs made
+             */
+            notices: number;
+            /**
              * @description outcomes of the same runs, one letter each: o = ok, d = degraded, f = failed
              * @example ooodf
              */
