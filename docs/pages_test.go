@@ -19,7 +19,12 @@ const widest = 120
 
 func TestLinesFit(t *testing.T) {
 	t.Parallel()
-	for _, page := range append(guides(t)[1:], "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md") {
+	decisions, err := filepath.Glob("adr/*.md")
+	if err != nil || len(decisions) < 50 {
+		t.Fatalf("%d decisions, %v", len(decisions), err)
+	}
+	others := append(decisions, filepath.Join("reference", "error-codes.md"), "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md")
+	for _, page := range append(guides(t)[1:], others...) {
 		inside := map[int]bool{}
 		for _, b := range blocksOf(t, page) {
 			for i := range strings.Split(b.text, "\n") {
