@@ -17,14 +17,15 @@ import (
 
 // fakeRules gives configured answers, and records its calls.
 type fakeRules struct {
-	asked    string
-	err      error
-	switches []ledger.Switch
-	scopes   []engine.RuleStatus
-	ordered  *engine.RequestedFiring
-	begun    int          // firings that were ordered
-	reach    *rules.Reach // made once
-	runs     []ledger.Run // nil = the last one of the first scope
+	asked              string
+	askedFrom, askedTo time.Time
+	err                error
+	switches           []ledger.Switch
+	scopes             []engine.RuleStatus
+	ordered            *engine.RequestedFiring
+	begun              int          // firings that were ordered
+	reach              *rules.Reach // made once
+	runs               []ledger.Run // nil = the last one of the first scope
 }
 
 func (f *fakeRules) Promote(_ context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error) {
@@ -92,8 +93,14 @@ func (f *fakeRules) Find(string, *string) error { return f.err }
 func (f *fakeRules) Now() time.Time { return bin().CreatedAt }
 
 // Runs is what the ledger has of the rule.
-func (f *fakeRules) Runs(_ context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
+func (f *fakeRules) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
+	return f.RunsDue(ctx, rule, scope, time.Time{}, time.Time{}, limit)
+}
+
+// RunsDue is what the ledger has of the rule, whatever the time.
+func (f *fakeRules) RunsDue(_ context.Context, rule string, scope *string, from, to time.Time, limit int) ([]ledger.Run, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", limit)
+	f.askedFrom, f.askedTo = from, to
 	if f.runs != nil {
 		return slices.DeleteFunc(slices.Clone(f.runs), func(r ledger.Run) bool { return scope != nil && r.Scope != *scope }), nil
 	}

@@ -320,3 +320,18 @@ func CheckIdempotencyKey(key string) *wire.Problem {
 	}
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
 }
+
+// PastTime parses a parameter that takes RFC 3339 or a duration before now. Without a text the time is zero.
+func PastTime(name, text string, now time.Time) (time.Time, *wire.Problem) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := strictyaml.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, name+" "+policy.Quote(text)+" is neither a time such as 2026-06-01T00:00:00Z nor a duration such as 1h")
+	}
+	return at, nil
+}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,8 @@ func TestLiveRulesRefusals(t *testing.T) {
 	for _, c := range []struct{ method, path, body, code string }{
 		{"GET", "?limit=0", "", "bad_limit"},
 		{"GET", "/x/runs?limit=1001", "", "bad_limit"},
+		{"GET", "/x/runs?since=yesterday", "", "bad_since"},
+		{"GET", "/x/runs?until=-1h", "", "bad_since"},
 		{"GET", "/x/findings?limit=no", "", "bad_limit"},
 		{"GET", "/x/findings?state=open", "", "invalid_parameter"},
 		{"POST", "/x/disable", `{"until":"2026-06-01T10:10:00Z","for":"2h"}`, "invalid_body"},
@@ -122,6 +125,23 @@ func TestLiveRulesRefusals(t *testing.T) {
 		method, path, _ := strings.Cut(path, " ")
 		if got := b.do(t, method, "/api/v1"+path, ""); got.status != 404 || got.asProblem(t).Code != "scope_not_found" {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+// Runs of a time are asked of the ledger by their due times.
+func TestRunsOfATime(t *testing.T) {
+	t.Parallel()
+	b, f := setupRules(t)
+	now := f.Now()
+	for query, want := range map[string][2]time.Time{
+		"":                                   {},
+		"?since=3h&until=90m":                {now.Add(-3 * time.Hour), now.Add(-90 * time.Minute)},
+		"?since=2026-06-01T00:00:00%2B08:00": {time.Date(2026, 5, 31, 16, 0, 0, 0, time.UTC), {}},
+	} {
+		got := b.get(t, "/api/v1/rules/negative-bin-stock/runs"+query)
+		if got.status != http.StatusOK || !f.askedFrom.Equal(want[0]) || !f.askedTo.Equal(want[1]) {
+			t.Errorf("%s: %d, asked from %s to %s", query, got.status, f.askedFrom, f.askedTo)
 		}
 	}
 }

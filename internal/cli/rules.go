@@ -74,20 +74,22 @@ func rulePath(id, rest string) string { return "/rules/" + url.PathEscape(id) + 
 // ruleListFlags narrow a list of a rule's runs or findings.
 type ruleListFlags struct {
 	scope, state string
+	since, until string
 	limit        int
 }
 
 func (f *ruleListFlags) query() url.Values {
-	return queryOf(map[string]string{"scope": f.scope, "state": f.state, "limit": strconv.Itoa(f.limit)})
+	return queryOf(map[string]string{"scope": f.scope, "state": f.state, "since": f.since, "until": f.until, "limit": strconv.Itoa(f.limit)})
 }
 
 func (c ruleCommands) runs() *cobra.Command {
 	var f ruleListFlags
 	cmd := c.withServer(&cobra.Command{
-		Use:     "runs RULE",
-		Short:   "List the latest runs of a rule",
-		Example: "  tallyman rules runs negative-bin-stock --scope 119240 --limit 10",
-		Args:    takes("RULE"),
+		Use:   "runs RULE",
+		Short: "List the latest runs of a rule",
+		Example: `  tallyman rules runs negative-bin-stock --scope 119240 --limit 10
+  tallyman rules runs negative-bin-stock --since 3h --until 2h`,
+		Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery(rulePath(args[0], "/runs"), f.query()), nil, func(w io.Writer, form *wire.RunsForm) {
 				writeRuns(w, c.width(), form.Runs)
@@ -95,6 +97,8 @@ func (c ruleCommands) runs() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&f.scope, "scope", "", "only in this scope")
+	cmd.Flags().StringVar(&f.since, "since", "", "only runs that were due at this time or later: a time such as 2026-06-01T08:00:00Z, or a duration before now such as 3h")
+	cmd.Flags().StringVar(&f.until, "until", "", "only runs that were due before this time")
 	cmd.Flags().IntVar(&f.limit, "limit", 20, "how many runs at most")
 	return cmd
 }

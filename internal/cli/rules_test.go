@@ -44,7 +44,7 @@ Not in force, because of their files:
 
 func TestRulesLook(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, apiAnswer(t, "rules.json"), apiAnswer(t, "rule.json"), apiAnswer(t, "rule_runs.json"), apiAnswer(t, "rule_findings.json"))
+	url, calls := server(t, apiAnswer(t, "rules.json"), apiAnswer(t, "rule.json"), apiAnswer(t, "rule_runs.json"), apiAnswer(t, "rule_runs.json"), apiAnswer(t, "rule_findings.json"))
 	for _, c := range []struct {
 		args []string
 		want string
@@ -52,6 +52,7 @@ func TestRulesLook(t *testing.T) {
 		{[]string{"rules", "list"}, "RULE"},
 		{[]string{"rules", "show", "negative-bin-stock"}, "  switch       disabled by user:ann until 2026-06-01 01:10:00Z: stocktake\n"},
 		{[]string{"rules", "runs", "negative-bin-stock", "--scope", "119240"}, "2026-06-01 00:10:00Z  119240  ok"},
+		{[]string{"rules", "runs", "negative-bin-stock", "--since", "3h", "--until", "2h"}, "2026-06-01 00:10:00Z  119240  ok"},
 		{[]string{"rules", "findings", "negative-bin-stock", "--state", "firing"}, `["A"]  119240  firing`},
 	} {
 		if code, out, errOut := run(t, url, "", c.args...); code != ExitFine || !strings.Contains(out, c.want) {
@@ -64,6 +65,7 @@ func TestRulesLook(t *testing.T) {
 	}
 	want := []string{
 		"GET /api/v1/rules?limit=1000", "GET /api/v1/rules/negative-bin-stock", "GET /api/v1/rules/negative-bin-stock/runs?limit=20&scope=119240",
+		"GET /api/v1/rules/negative-bin-stock/runs?limit=20&since=3h&until=2h",
 		"GET /api/v1/rules/negative-bin-stock/findings?limit=50&state=firing",
 	}
 	if !slices.Equal(asked, want) {

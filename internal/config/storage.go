@@ -29,7 +29,7 @@ type Ledger struct {
 	Driver    Driver        `yaml:"-"`
 	URL       Secret        `yaml:"url" doc:"sqlite:FILE is for one node. Several nodes share postgres://user:password@host:5432/database; a primary and its standbys are host1:5432,host2:5432."`
 	Path      string        `yaml:"-"` // sqlite: the file, absolute
-	Retention time.Duration `yaml:"retention" min:"24h" doc:"How long the ledger keeps runs, finished deliveries and their notices, and the history of finished items."`
+	Retention time.Duration `yaml:"retention" min:"24h" doc:"How long the ledger keeps finished deliveries and their notices, and the history of finished items. Of each rule and scope it keeps the last 100 runs, for as long as this at most."`
 }
 
 const defaultLedger = "sqlite:tallyman.db" // the file lies beside the configuration

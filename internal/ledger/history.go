@@ -32,6 +32,8 @@ type Runs interface {
 type RunReader interface {
 	// Runs returns at most limit runs of a rule, the latest first. scope nil = all its scopes.
 	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
+	// RunsDue is Runs for runs that were due at from or later and before to. Zero times do not bound them.
+	RunsDue(ctx context.Context, rule string, scope *string, from, to time.Time, limit int) ([]Run, error)
 }
 
 // RunSummary sums up the runs of each rule and scope.

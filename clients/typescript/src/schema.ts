@@ -8919,6 +8919,10 @@ export interface operations {
                 limit?: number;
                 /** @description only runs in this scope */
                 scope?: string;
+                /** @description only runs that were due at this time or later: RFC 3339, or a duration before now such as 1h */
+                since?: string;
+                /** @description only runs that were due before this time: RFC 3339, or a duration before now such as 30m */
+                until?: string;
             };
             header?: never;
             path: {

@@ -1,19 +1,17 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
-	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
-	"tallyman/rules/strictyaml"
 )
 
 type (
@@ -40,13 +38,9 @@ func (h *Handlers) registerFailures(operations huma.API) {
 // failures answers GET /overview/failures.
 func (h *Handlers) failures(ctx context.Context, in *failuresInput) (*failuresOutput, error) {
 	now := h.deps.Rules.Now()
-	since := now.Add(-time.Hour)
-	if in.Since != "" {
-		if ago, err := strictyaml.ParseDuration(in.Since); err == nil {
-			since = now.Add(-ago)
-		} else if since, err = time.Parse(time.RFC3339, in.Since); err != nil {
-			return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, "since "+policy.Quote(in.Since)+" is neither a time such as 2026-06-01T00:00:00Z nor a duration such as 1h")
-		}
+	since, prob := api.PastTime("since", cmp.Or(in.Since, "1h"), now)
+	if prob != nil {
+		return nil, prob
 	}
 	runs, err := h.deps.Ledger.FailedRuns(ctx, since, mostFailed)
 	if err != nil {

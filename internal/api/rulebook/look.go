@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,6 +39,8 @@ type (
 	runsInput struct {
 		ID    string                `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 		Scope string                `query:"scope" doc:"only runs in this scope"`
+		Since string                `query:"since" doc:"only runs that were due at this time or later: RFC 3339, or a duration before now such as 1h" example:"1h"`
+		Until string                `query:"until" doc:"only runs that were due before this time: RFC 3339, or a duration before now such as 30m" example:"30m"`
 		Limit api.Limit[api.OfRuns] `query:"limit" doc:"maximum number of runs; the latest are listed"`
 	}
 	findingsInput struct {
@@ -158,7 +161,16 @@ func (h *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, er
 	if prob != nil {
 		return nil, prob
 	}
-	runs, prob := h.runsOf(ctx, in.ID, api.Optional(in.Scope), limit)
+	now := h.deps.Rules.Now()
+	since, prob := api.PastTime("since", in.Since, now)
+	if prob != nil {
+		return nil, prob
+	}
+	until, prob := api.PastTime("until", in.Until, now)
+	if prob != nil {
+		return nil, prob
+	}
+	runs, prob := h.runsOf(ctx, in.ID, api.Optional(in.Scope), since, until, limit)
 	if prob != nil {
 		return nil, prob
 	}
@@ -170,13 +182,13 @@ func (h *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, er
 	return &runsOutput{form}, nil
 }
 
-// runsOf returns the latest runs of a rule, in the caller's scopes or in one scope.
-func (h *Handlers) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
+// runsOf returns the latest runs of a rule that were due in the time, in the caller's scopes or in one scope.
+func (h *Handlers) runsOf(ctx context.Context, id string, scope *string, since, until time.Time, limit int) ([]ledger.Run, *wire.Problem) {
 	if auth.From(ctx).Everywhere() {
 		if err := h.deps.Rules.Find(id, scope); err != nil {
 			return nil, h.rulesFailed(ctx, err)
 		}
-		runs, err := h.deps.History.Runs(ctx, id, scope, limit)
+		runs, err := h.deps.History.RunsDue(ctx, id, scope, since, until, limit)
 		if err != nil {
 			return nil, h.rulesFailed(ctx, err)
 		}
@@ -193,7 +205,7 @@ func (h *Handlers) runsOf(ctx context.Context, id string, scope *string, limit i
 	}
 	var all []ledger.Run
 	for i := range scopes {
-		runs, err := h.deps.History.Runs(ctx, id, &scopes[i].Rule.Scope, limit)
+		runs, err := h.deps.History.RunsDue(ctx, id, &scopes[i].Rule.Scope, since, until, limit)
 		if err != nil {
 			return nil, h.rulesFailed(ctx, err)
 		}

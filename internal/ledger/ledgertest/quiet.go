@@ -231,6 +231,14 @@ var quietReadTests = []testCase{
 			noError(t, err)
 			equal(t, want[:limit], got)
 		}
+		for _, span := range [][2]int{{1, 150}, {5, 6}, {30, 75}, {61, 62}, {149, 150}, {20, 20}} { // due(n) is want[150-n]
+			got, err = f.RunsDue(t.Context(), rule, nil, due(span[0]), due(span[1]), 1000)
+			noError(t, err)
+			equal(t, want[150-span[1]+1:150-span[0]+1], got)
+			got, err = f.RunsDue(t.Context(), rule, nil, time.Time{}, due(span[1]), 3)
+			noError(t, err)
+			equal(t, want[150-span[1]+1:min(150-span[1]+4, 150)], got)
+		}
 		last, err := f.LastRuns(t.Context())
 		noError(t, err)
 		equal(t, want[:1], last)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -93,10 +94,23 @@ func (s *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) 
 
 // Runs implements ledger.Runs.
 func (s *historyStore) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
-	runs, err := s.runs(ctx, "runs", rule, scope, limit)
+	return s.RunsDue(ctx, rule, scope, time.Time{}, time.Time{}, limit)
+}
+
+// RunsDue implements ledger.RunReader.
+func (s *historyStore) RunsDue(ctx context.Context, rule string, scope *string, from, to time.Time, limit int) ([]ledger.Run, error) {
+	var first, end int64 = 0, math.MaxInt64
+	if !from.IsZero() {
+		first = codec.Micros(from)
+	}
+	if !to.IsZero() {
+		end = codec.Micros(to)
+	}
+	runs, err := s.runs(ctx, "runs", rule, scope, limit, first, end)
 	if err != nil {
 		return nil, err
 	}
+	runs = slices.DeleteFunc(runs, func(r ledger.Run) bool { return codec.Micros(r.Due) < first || codec.Micros(r.Due) >= end })
 	slices.SortStableFunc(runs, func(a, b ledger.Run) int {
 		return cmp.Or(cmp.Compare(b.Term, a.Term), b.Due.Compare(a.Due), cmp.Compare(a.Scope, b.Scope))
 	})

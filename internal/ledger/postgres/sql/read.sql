@@ -32,11 +32,13 @@ LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY rule, scope, outcome = 'ski
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
--- Arguments: $1 rule, $2 scope or null, $3 limit.
--- Result: records of runs, the latest first; they contain at least the latest runs up to the limit.
+-- Arguments: $1 rule, $2 scope or null, $3 limit, $4 first due time, $5 due time behind the last.
+-- Result: records of runs, the latest first; they contain at least the latest runs due in that time, up to the
+-- limit, and may contain runs due outside of it.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
-FROM all_firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT $3;
+FROM all_firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) AND f.last_due >= $4 AND f.due < $5
+ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT $3;
 
 -- name: failed-runs
 -- Arguments: $1 since, $2 limit.
