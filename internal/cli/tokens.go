@@ -180,7 +180,7 @@ type tokenKeeper interface {
 func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 	if c.server != "" || c.getenv("TALLYMAN_SERVER") != "" {
 		if c.config != "" || len(c.set) > 0 {
-			return nil, usage("--server asks a server and --config and --set open the ledger: give one of them")
+			return nil, usage("--server or TALLYMAN_SERVER asks a server, and --config or --set opens the ledger: give one of them")
 		}
 		return remoteTokens{c.client()}, nil
 	}
