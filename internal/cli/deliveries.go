@@ -59,7 +59,7 @@ func (c deliveryCommands) causes() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:     "causes",
 		Short:   "Group failed and timed-out deliveries by cause",
-		Example: "  tallyman deliveries causes\n  tallyman deliveries retry --sink gateway --state failed --cause 503",
+		Example: "  tallyman deliveries causes\n  tallyman deliveries retry --all --sink gateway --state failed --cause 503",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := withQuery("/deliveries/causes", queryOf(map[string]string{"warehouse": warehouse}))

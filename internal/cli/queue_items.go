@@ -142,7 +142,7 @@ func (c queueCommands) rank() *cobra.Command {
 	return c.withTwin(&cobra.Command{
 		Use:     "rank QUEUE ITEM",
 		Short:   "Show the rank of a ready item: 1 is served next",
-		Example: "  tallyman queue rank replenishment A-01",
+		Example: "  tallyman queue rank replenishment i_7k2m",
 		Args:    takes("QUEUE", "ITEM"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {

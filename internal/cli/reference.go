@@ -73,7 +73,10 @@ func (r *reference) command(cmd *cobra.Command) {
 	}
 	fmt.Fprintf(r, "\n```text\n%s\n```\n", cmd.UseLine())
 	if rest := strings.Trim(strings.TrimPrefix(cmd.Long, cmd.Short), ". \n"); rest != "" {
-		r.prose(rest + ".")
+		if last := rest[strings.LastIndex(rest, "\n")+1:]; !strings.HasPrefix(last, " ") {
+			rest += "."
+		}
+		r.prose(rest)
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(r, "\n```sh\n%s\n```\n", unindented(cmd.Example))

@@ -109,7 +109,7 @@ func (c ruleCommands) findings() *cobra.Command {
 		Use:   "findings RULE",
 		Short: "List the open findings of a rule",
 		Example: `  tallyman rules findings negative-bin-stock --state firing
-  tallyman rules why negative-bin-stock 119240,A-01,S1`,
+  tallyman rules why negative-bin-stock 119240,A-01,S1 --scope 119240`,
 		Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery(rulePath(args[0], "/findings"), f.query()), nil, func(w io.Writer, form *wire.FindingsForm) {

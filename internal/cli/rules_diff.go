@@ -33,8 +33,8 @@ notices. Then the command compares the findings: which would newly fire, newly w
 Differences are no failure: the exit code is 0. The exit code is 1 if a file has problems, or if the new version of a rule
 would not run.`,
 		Example: `  tallyman rules diff rules/stock.yaml stock-new.yaml
-  tallyman rules diff rules/ /tmp/rules-new/ --source --config site.yaml
-  tallyman rules diff rules/ /tmp/rules-new/ --source=pilot --rule negative-bin-stock`,
+  tallyman rules diff rules/ new/ --source --config site.yaml
+  tallyman rules diff rules/ new/ --source=pilot --rule negative-bin-stock`,
 		Args: diffTakes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Old, o.New = args[:1], args[1:]

@@ -32,7 +32,7 @@ notice. An event that was missed, or dropped by a silence, gets its notice. A re
 
 A POSITION has a value for each column of the watermark, separated by commas. For a column of times the value is a time, or a duration before now.`,
 		Example: `  tallyman rules rewind counts --to 4711 --dry-run
-  tallyman rules rewind counts --to=-12h --scope 119240 --reason "rows of the night shift were missed"
+  tallyman rules rewind picks --to=-12h --scope 119240 --reason "rows of the night shift were missed"
   tallyman rules rewind moves --to 2026-11-01T00:00:00Z,4711 --reason "skip the import of October" --yes`,
 		Args: takes("RULE"),
 	})

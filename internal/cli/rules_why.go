@@ -29,7 +29,7 @@ of each part, the state of the finding, what holds its notice back, what comes n
 KEY is the key of the finding as a notice has it, [119240,"A-01","S1"], or only its values, 119240,A-01,S1. The key of a group stands for the
 first open finding of the group. The source is only read, within the timeout and limits of the rule. The exit code is 1 if nothing is known of the key.`,
 		Example: `  tallyman rules why negative-bin-stock 119240,A-01,S1 --scope 119240
-  tallyman rules why negative-bin-stock '[119240,"A-01","S1"]' --look=false -o json`,
+  tallyman rules why negative-bin-stock '[119240,"A-01","S1"]' --scope 119240 --look=false -o json`,
 		Args: takes("RULE", "KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[1]) == "" {
