@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tallyman/internal/cli"
+	"tallyman/internal/testenv"
 )
 
 // asProgram is the variable that makes the test binary be the program, so that commands of the pages can run without a build.
@@ -15,7 +16,7 @@ const asProgram = "TALLYMAN_DOCS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {
-		os.Exit(m.Run()) //nolint:forbidigo // the end of the tests
+		os.Exit(testenv.Run(m)) //nolint:forbidigo // the end of the tests
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

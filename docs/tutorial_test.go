@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -25,10 +26,6 @@ func TestTutorial(t *testing.T) {
 	address := freeAddress(t)
 	script, outputs := tutorialScript(t, address)
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"configs", "examples"} {
 		from, err := filepath.Abs(filepath.Join("..", name))
 		if err == nil {
@@ -38,20 +35,7 @@ func TestTutorial(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	program := "#!/bin/sh\nexport " + asProgram + "=1\nexec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "bin", "tallyman"), []byte(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-	cmd.Dir = dir
-	cmd.Env = os.Environ()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.CombinedOutput()
+	out, err := runScript(t, dir, script)
 	if err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "site", "serve.log"))
 		t.Fatalf("%v\n%s\n%s", err, out, log)
@@ -60,7 +44,7 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(string(out), "wms-1") // An id can have the same letters.
+	printed := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(out, "wms-1") // An id can have the same letters.
 	printed = strings.ReplaceAll(printed, "(devel)", "0.1.0")
 	for _, o := range outputs {
 		_, got, _ := strings.Cut(printed, o.begins())
@@ -74,6 +58,37 @@ func TestTutorial(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("%s", out)
+	}
+}
+
+// runScript runs a script in the folder, where bin/tallyman is the test binary as the program, and returns what the script prints.
+func runScript(t *testing.T, dir, script string, environment ...string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "bin", "tallyman"), "#!/bin/sh\nexport "+asProgram+"=1\nexec '"+self+"' \"$@\"\n", 0o700)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), environment...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// writeFile writes a file, and its folder.
+func writeFile(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,10 @@
+CREATE TABLE warehouses (wh_id TEXT PRIMARY KEY, tz TEXT NOT NULL, min_qty INTEGER NOT NULL, active BOOLEAN NOT NULL);
+CREATE TABLE bin_stock (wh_id INTEGER NOT NULL, bin_code TEXT NOT NULL, sku TEXT NOT NULL, qty DECIMAL(12,3) NOT NULL, PRIMARY KEY (wh_id, bin_code, sku));
+CREATE TABLE stock_counts (count_id INTEGER PRIMARY KEY, wh_id INTEGER, bin_code TEXT, sku TEXT, book_qty DECIMAL(12,3), counted_qty DECIMAL(12,3));
+CREATE TABLE moves (move_id INTEGER PRIMARY KEY, wh_id INTEGER, bin_code TEXT, moved_at TIMESTAMP NOT NULL);
+CREATE TABLE notice_subscribers (login TEXT, notice_type TEXT, wh_id TEXT);
+INSERT INTO warehouses VALUES ('119240', 'Asia/Shanghai', 0, 1), ('119241', 'Europe/Berlin', 0, 1), ('119242', 'Asia/Kolkata', 0, 1);
+INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3), (119240, 'A-01', 'S001', -1), (119241, 'B-02', 'S010', -9);
+INSERT INTO stock_counts VALUES (1, 119240, 'A-01', 'S1', 5, 3), (4712, 119240, 'A-02', 'S2', 5, 5);
+INSERT INTO moves VALUES (4712, 119240, 'A-01', '2026-11-02 08:00:00');
+INSERT INTO notice_subscribers VALUES ('ann', 'REP_NOTICE', '119240'), ('bob', 'REP_NOTICE', '119240'), ('eve', 'REP_NOTICE', '119240');
