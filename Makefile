@@ -47,7 +47,7 @@ RACE_END := atexit_sleep_ms=50
 
 .PHONY: test-deps
 test-deps: ## Install, on Debian as root, the servers and Chromium that tests need
-	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb python3 node chromium
+	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb sqlite3 curl python3 node chromium
 
 .PHONY: test
 test: test-deps ## Run all tests, and those in a browser
@@ -77,7 +77,7 @@ quick: ## Check and test what has changed and what imports it, in about a minute
 .PHONY: race
 race: export GORACE := $(RACE_END) $(GORACE)
 race: ## Run all Go tests with the race detector, and those of the benchmarks (PKG=./folder)
-	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb python3
+	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb sqlite3 curl python3 node
 	$(GO) test -race $(UNWATCHED_C) -parallel 4 -timeout 20m $(PKG)
 	@[ '$(PKG)' != ./... ] || { cd bench && $(GO) test -vet=off ./...; }
 

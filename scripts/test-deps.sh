@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, protoc,
-# python3, node, chromium, fonts, nginx, haproxy, caddy, victoria-metrics.
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, sqlite3,
+# curl, protoc, python3, node, chromium, fonts, nginx, haproxy, caddy, victoria-metrics.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -13,7 +13,7 @@ has() {
       compgen -G '/usr/local/opt/postgresql@*/bin/initdb' || command -v initdb ;;
     faketime) compgen -G '/usr/lib/*/faketime/libfaketime.so.1' || compgen -G '/usr/lib/faketime/libfaketime.so.1' || [ "$(uname)" = Darwin ] ;; # sets a server's clock
     mariadb) command -v mariadbd || [ -x /usr/sbin/mariadbd ] ;;
-    protoc) command -v protoc ;;
+    sqlite3 | curl | protoc) command -v "$1" ;; # sqlite3 and curl run commands of the pages of docs
     python3) command -v python3 ;; # for the receiver of docs/how-to/webhooks.md
     node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
     chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
@@ -36,7 +36,7 @@ debian_package() {
     node) echo nodejs npm ;;
     chromium) echo chromium-headless-shell ;;
     fonts) echo fontconfig fonts-wqy-microhei ;;
-    pgbouncer | nginx | haproxy | caddy | victoria-metrics) echo "$1" ;;
+    sqlite3 | curl | pgbouncer | nginx | haproxy | caddy | victoria-metrics) echo "$1" ;;
   esac
 }
 
@@ -53,7 +53,8 @@ brew_package() {
     chromium) echo --cask chromium ;;
     fonts) ;;
     victoria-metrics) echo victoriametrics ;;
-    pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
+    curl | pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
+    sqlite3) echo sqlite ;;
   esac
 }
 
@@ -84,7 +85,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       node) printf 'Node (20.19 or newer) with npm, ' ;;
       chromium) printf 'Chromium, in the PATH or where CHROMIUM says, ' ;;
       fonts) printf 'a font with Chinese letters, ' ;;
-      pgbouncer | nginx | haproxy | caddy) printf '%s, ' "$n" ;;
+      sqlite3 | curl | pgbouncer | nginx | haproxy | caddy) printf '%s, ' "$n" ;;
     esac; done)as programs in the PATH"
   } >&2
   exit 1
