@@ -213,9 +213,9 @@ type scopesSpec struct {
 }
 
 type scopeQuerySpec struct {
-	Source string        `yaml:"source" doc:"The database that has the list: a name under sources in the configuration."`
-	SQL    string        `yaml:"sql" text:"lines" doc:"One SELECT without parameters. Each row is a scope: the column name, perhaps timezone, and columns called as parameters of the probe. NULL is what the rule says."`
-	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"How often the list is asked for, once in the cluster."`
+	Source string        `yaml:"source" doc:"The database that the query reads: a name under sources in the configuration."`
+	SQL    string        `yaml:"sql" text:"lines" doc:"One SELECT without parameters. Each row is a scope. The column name is required. The column timezone, and columns named as parameters of the probe, are optional. For NULL the rule's own value counts."`
+	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"How often one node of the cluster runs the query."`
 }
 
 // defaultScopesEvery is how often the cluster asks a query for scopes, where the rule does not say it.

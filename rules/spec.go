@@ -20,103 +20,103 @@ import (
 // comes from the same tags; an editor shows the tag doc.
 
 type fileSpec struct {
-	Version  int                `yaml:"version,required" min:"1" max:"1" doc:"The version of the language: 1."`
-	Defaults *strictyaml.Node   `yaml:"defaults" doc:"Fields that every rule of this file has unless it says otherwise."`
-	Rules    []*strictyaml.Node `yaml:"rules,required" doc:"The rules."`
+	Version  int                `yaml:"version,required" min:"1" max:"1" doc:"The version of the rule language: 1."`
+	Defaults *strictyaml.Node   `yaml:"defaults" doc:"Fields of every rule in this file. A rule may set them itself."`
+	Rules    []*strictyaml.Node `yaml:"rules,required" doc:"The rules of this file."`
 }
 
 type ruleSpec struct {
-	ID             string            `yaml:"id" doc:"Identity for life, unique over all files: lower-case letters, digits and -. Editing anything else keeps the findings."`
-	Title          string            `yaml:"title" doc:"What the rule is called, for people."`
-	Description    string            `yaml:"description" text:"lines" doc:"Why the rule is there, for people."`
-	Owner          string            `yaml:"owner" doc:"Who looks after the rule."`
-	RunbookURL     string            `yaml:"runbook_url" doc:"A web address that says what to do."`
-	Labels         map[string]string `yaml:"labels" doc:"Texts by name, carried by every notice beside the labels of the type."`
-	Enabled        bool              `yaml:"enabled" doc:"false: it does not run, and its findings stay as they are."`
-	Mode           string            `yaml:"mode" enum:"state,event" doc:"state: the probe returns what is wrong now; a finding whose row is gone resolves. event: every new row is one notice, nothing resolves."`
-	Shadow         bool              `yaml:"shadow" doc:"true: it runs and keeps its findings, but tells only an inbox of its own, until it is promoted."`
-	Schedule       scheduleSpec      `yaml:"schedule" doc:"When it looks."`
-	Scopes         scopesSpec        `yaml:"scopes" doc:"The warehouses, or other slices, that it runs for, each with findings of its own: a list, or {source: …, sql: …, every: 5m}, a query whose rows are the scopes."`
-	SplitBy        string            `yaml:"split_by" doc:"A column with the name of a scope: the probe runs once for all scopes that share schedule and parameters, and each scope gets its rows."`
-	Source         string            `yaml:"source" doc:"The database to ask: a name under sources in the configuration."`
-	Probe          probeSpec         `yaml:"probe" doc:"What to ask."`
-	Per            string            `yaml:"per" enum:"row,result" doc:"row: each row that meets the condition is a finding. result: the result as a whole is one; the condition sees rows and row_count."`
+	ID             string            `yaml:"id" doc:"The id of the rule, unique in all files: lower-case letters, digits and -. The findings belong to the id. A change of other fields keeps them."`
+	Title          string            `yaml:"title" doc:"The name of the rule, for people."`
+	Description    string            `yaml:"description" text:"lines" doc:"The purpose of the rule, for people."`
+	Owner          string            `yaml:"owner" doc:"The person or team that maintains the rule."`
+	RunbookURL     string            `yaml:"runbook_url" doc:"The web address of the page that says what to do."`
+	Labels         map[string]string `yaml:"labels" doc:"Texts by name. Every notice of the rule has these labels and the labels of its type."`
+	Enabled        bool              `yaml:"enabled" doc:"false: the rule does not run. Its findings stay as they are."`
+	Mode           string            `yaml:"mode" enum:"state,event" doc:"state: the probe returns the rows that are wrong now. A finding resolves when its row is gone. event: every new row makes one notice. No finding resolves."`
+	Shadow         bool              `yaml:"shadow" doc:"true: the rule runs and keeps its findings, but its notices go only to the inbox shadow:<rule id>, until the rule is promoted."`
+	Schedule       scheduleSpec      `yaml:"schedule" doc:"When the rule runs."`
+	Scopes         scopesSpec        `yaml:"scopes" doc:"The warehouses or other slices for which the rule runs. Each scope has its own findings. Write a list, or {source: …, sql: …, every: 5m}: a query whose rows are the scopes."`
+	SplitBy        string            `yaml:"split_by" doc:"A column that has the name of the scope. The probe runs once for all scopes with the same schedule and parameters. Each scope gets its rows."`
+	Source         string            `yaml:"source" doc:"The database that the probe reads: a name under sources in the configuration."`
+	Probe          probeSpec         `yaml:"probe" doc:"The SQL statement that reads the rows, and its limits."`
+	Per            string            `yaml:"per" enum:"row,result" doc:"row: each row that meets the condition is a finding. result: all rows together are at most one finding. The condition then sees rows and row_count."`
 	When           exprText          `yaml:"when" text:"lines" doc:"The condition, an expression such as: qty < 0 and not (sku startsWith \"TEST-\"). NULL does not match."`
 	Key            []string          `yaml:"key" doc:"The columns that tell one finding from another."`
-	GroupBy        []string          `yaml:"group_by" doc:"One notice for all findings that are alike in these columns."`
-	For            time.Duration     `yaml:"for" max:"365d" doc:"How long a finding must last before it is told."`
-	KeepFiringFor  time.Duration     `yaml:"keep_firing_for" max:"365d" doc:"How long a finding must be gone before it is resolved, counted from the first run without it."`
-	RepeatInterval time.Duration     `yaml:"repeat_interval" min:"1s" max:"365d" doc:"Tell a finding that lasts again after this time."`
-	NotifyAgainOn  []string          `yaml:"notify_again_on" doc:"Columns: tell a firing finding again when one of them changes."`
-	FirstRun       string            `yaml:"first_run" enum:"notify,baseline" doc:"What the first run makes of the rows that it sees. notify: it tells them. baseline: they are known, and it tells nothing of them."`
-	NoData         string            `yaml:"no_data" enum:"ok,keep_last,alert" doc:"What a probe without rows means. ok: its findings resolve. keep_last: they stay. alert: they stay, and it is told."`
-	OnError        onErrorSpec       `yaml:"on_error" doc:"What a failed run means. keep_last: findings stay. alert: they stay, and it is told, as are rows that cannot be judged; alert: 10% or alert: 5 tells of those from that share or number on."`
-	Limit          limitSpec         `yaml:"limit" doc:"Bounds the notices of one run; the rest is told in a digest."`
-	Notice         noticeSpec        `yaml:"notice" doc:"What is said."`
-	Deliver        []deliverSpec     `yaml:"deliver" doc:"Where the notices go; by default as the type says."`
+	GroupBy        []string          `yaml:"group_by" doc:"Columns. Findings with the same values in these columns share one notice."`
+	For            time.Duration     `yaml:"for" max:"365d" doc:"How long a finding must last before it makes a notice."`
+	KeepFiringFor  time.Duration     `yaml:"keep_firing_for" max:"365d" doc:"How long the row of a finding must be gone before the finding resolves. The time counts from the first run without the row."`
+	RepeatInterval time.Duration     `yaml:"repeat_interval" min:"1s" max:"365d" doc:"A finding that lasts makes another notice after this time."`
+	NotifyAgainOn  []string          `yaml:"notify_again_on" doc:"Columns. A firing finding makes another notice when the value of one of these columns changes."`
+	FirstRun       string            `yaml:"first_run" enum:"notify,baseline" doc:"What the first run does with the rows that it reads. notify: it makes notices of them. baseline: it takes them as known, without notices."`
+	NoData         string            `yaml:"no_data" enum:"ok,keep_last,alert" doc:"What happens when the probe returns no rows. ok: the findings resolve. keep_last: the findings stay. alert: the findings stay, and the rule makes a notice of the missing rows."`
+	OnError        onErrorSpec       `yaml:"on_error" doc:"What happens when a run fails. keep_last: the findings stay. alert: the findings stay, and the rule makes a notice of the failure, or of rows that cannot be judged. {alert: 10%} or {alert: 5}: a notice of such rows needs at least this share or number of them."`
+	Limit          limitSpec         `yaml:"limit" doc:"The most notices that one run makes. One digest covers the other findings."`
+	Notice         noticeSpec        `yaml:"notice" doc:"The notice that a finding makes."`
+	Deliver        []deliverSpec     `yaml:"deliver" doc:"The sinks to which the notices go. By default the sinks of the type."`
 }
 
 type scheduleSpec struct {
 	Cron     string        `yaml:"cron" doc:"5 fields (minute hour day month weekday), 6 with seconds first, or @every 30s, @hourly, @daily …"`
-	Timezone string        `yaml:"timezone" doc:"An IANA name such as Asia/Shanghai, that the cron follows."`
-	Jitter   time.Duration `yaml:"jitter" max:"1h" doc:"Spreads rules over this time, by default a tenth of the shortest interval and at most 30s; 0 is off. The same rule and scope always get the same delay."`
-	Overlap  string        `yaml:"overlap" enum:"skip,queue" doc:"When the run before still goes. skip: this one is left out. queue: one waits."`
-	CatchUp  string        `yaml:"catch_up" enum:"none,once,all" doc:"Firings missed while no node ran. none: dropped. once: the latest is made good. all: each, at most 100."`
+	Timezone string        `yaml:"timezone" doc:"The time zone of the cron: an IANA name such as Asia/Shanghai."`
+	Jitter   time.Duration `yaml:"jitter" max:"1h" doc:"The longest delay after the due time. Each rule and scope always has the same delay, so that rules do not all start at once. By default a tenth of the shortest interval, at most 30s. 0: no delay."`
+	Overlap  string        `yaml:"overlap" enum:"skip,queue" doc:"What happens to a firing while the previous run still goes on. skip: the firing is skipped. queue: one firing waits."`
+	CatchUp  string        `yaml:"catch_up" enum:"none,once,all" doc:"Which firings run later, if no node ran at their due time. none: no firing. once: the latest. all: every firing, at most 100."`
 }
 
 type scopeSpec struct {
 	Name      string           `yaml:"name,required" doc:"The name of the scope: a warehouse. Quote numbers."`
 	Timezone  string           `yaml:"timezone" doc:"The timezone of the schedule in this scope."`
 	Params    Scalars          `yaml:"params" text:"lines" doc:"Values for the :name parameters of the probe in this scope."`
-	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope: any but id, mode, key, per, scopes and split_by."`
+	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope. All fields are possible except id, mode, key, per, scopes and split_by."`
 }
 
 type probeSpec struct {
-	SQL       string                `yaml:"sql" text:"lines" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
+	SQL       string                `yaml:"sql" text:"lines" doc:"One SELECT. :name is a parameter. The parameters :now, :scheduled_at, :last_run_at and :scope are built in."`
 	Params    Scalars               `yaml:"params" text:"lines" doc:"Values for the :name parameters of the SQL."`
 	Timeout   time.Duration         `yaml:"timeout" min:"0.001s" max:"1h" doc:"How long the statement may take."`
-	MaxRows   int                   `yaml:"max_rows" min:"1" max:"10000000" doc:"One row more and the run fails (mode event: it goes on at once with the rest)."`
-	MaxCost   int                   `yaml:"max_cost" min:"1" doc:"Total cost by the database's plan above which the rule does not run."`
-	Columns   map[string]columnSpec `yaml:"columns" doc:"What columns of the probe hold, where that is something else than the database says, such as times in texts."`
-	Watermark watermarkSpec         `yaml:"watermark" doc:"Mode event: what lets the probe return new rows only."`
+	MaxRows   int                   `yaml:"max_rows" min:"1" max:"10000000" doc:"The most rows that the probe may return. With more rows the run fails. In mode event the run reads the other rows at once in another pass."`
+	MaxCost   int                   `yaml:"max_cost" min:"1" doc:"The highest total cost in the database's query plan. A rule whose probe costs more does not run."`
+	Columns   map[string]columnSpec `yaml:"columns" doc:"The types of columns of the probe that the database declares as another type, such as a time in a text column."`
+	Watermark watermarkSpec         `yaml:"watermark" doc:"Mode event: the columns by which the probe returns only new rows."`
 }
 
 type columnSpec struct {
-	Type     string `yaml:"type" enum:"time,date,decimal,bool,unix_seconds,unix_milliseconds" doc:"What the column holds."`
-	Format   string `yaml:"format" doc:"Of time and date: how the column writes the time 2006-01-02 15:04:05, as \"2006-01-02T15:04:05Z\"."`
-	Timezone string `yaml:"timezone" doc:"Of time: an IANA name such as Asia/Shanghai, or an offset such as +08:00; by default UTC."`
+	Type     string `yaml:"type" enum:"time,date,decimal,bool,unix_seconds,unix_milliseconds" doc:"The type of the column's values."`
+	Format   string `yaml:"format" doc:"For time and date: the time 2006-01-02 15:04:05 as the column writes it, such as \"2006-01-02T15:04:05Z\"."`
+	Timezone string `yaml:"timezone" doc:"For time: an IANA name such as Asia/Shanghai, or an offset such as +08:00. By default UTC."`
 }
 
 type watermarkSpec struct {
-	Columns []string      `yaml:"columns,required" doc:"Columns of the probe that grow with every new row; :wm_<column> holds those of the last run."`
-	Initial Scalars       `yaml:"initial" text:"lines" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
-	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time less this, so that rows of transactions that commit late are not overtaken."`
+	Columns []string      `yaml:"columns,required" doc:"Columns of the probe whose values grow with every new row. :wm_<column> has the value up to which the last run has read."`
+	Initial Scalars       `yaml:"initial" text:"lines" doc:"For each column, the value after which the first run begins to read. For a time also a duration before the first run, such as \"-1h\"."`
+	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time minus this duration, so that the watermark does not pass rows of transactions that commit late."`
 	// LookBack is nil where nothing is written.
-	LookBack *lookBackSpec `yaml:"look_back" doc:"How far below the watermark each run reads again, for rows of transactions that commit late: a duration such as 10m, or so many numbers of the first column; 0 is not at all. Rows that a run has seen are not judged again. By default 5m where the watermark begins with a number, else not at all."`
+	LookBack *lookBackSpec `yaml:"look_back" doc:"How far below the watermark each run reads again, for rows of transactions that commit late. A duration such as 10m, or a difference of the first column's numbers, such as 5000. 0: nothing is read again. No row is judged twice. By default 5m if the first column's initial value is a number, else 0."`
 }
 
 type limitSpec struct {
-	Notices  int    `yaml:"notices" min:"1" doc:"So many findings are notices of their own; the rest is told in a digest."`
-	OnExceed string `yaml:"on_exceed" enum:"digest" doc:"digest: one notice for the rest, with their number and samples."`
+	Notices  int    `yaml:"notices" min:"1" doc:"How many findings of a run get their own notice. One digest covers the other findings."`
+	OnExceed string `yaml:"on_exceed" enum:"digest" doc:"digest: one notice for the other findings, with their number and some samples."`
 }
 
 type noticeSpec struct {
 	Type         string              `yaml:"type" doc:"The code of a type in the catalogue."`
-	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
-	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3; by default that of the type, else 3."`
-	Order        exprText            `yaml:"order" text:"lines" doc:"In which order queues serve what is made of it, inside the priority: the lowest first. A number or a time, or an expression such as cut_off or -qty; by default the time when it becomes ready."`
-	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it; by default as the type says, else silent."`
-	Title        message.Texts       `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}; by default the title of the type."`
-	Body         message.Texts       `yaml:"body" text:"lines" doc:"The text: a template, or one for each language; by default the body of the type."`
-	Fields       map[string]exprText `yaml:"fields" text:"lines" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
-	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"How long it lives; by default the type's retention."`
-	SendResolved bool                `yaml:"send_resolved" doc:"Tell as well when the finding is over."`
+	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get the notice: an expression such as wh_id. By default the name of the scope."`
+	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high): a number, or an expression such as qty < -100 ? 5 : 3. By default the priority of the type, else 3."`
+	Order        exprText            `yaml:"order" text:"lines" doc:"The place of the notice's item among items of the same priority. Queues serve the lowest value first. A number, a time, or an expression such as cut_off or -qty. By default the time when the item becomes ready."`
+	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"How a client shows the notice: silent or popup. By default as the type says, else silent."`
+	Title        message.Texts       `yaml:"title" text:"lines" doc:"The title, one line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or a template for each language: {en: …, zh: …}. By default the title of the type."`
+	Body         message.Texts       `yaml:"body" text:"lines" doc:"The text: a template, or a template for each language. By default the body of the type."`
+	Fields       map[string]exprText `yaml:"fields" text:"lines" doc:"The typed data: an expression for each field of the type. By default each field has the value of the column with the same name."`
+	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"The time after which the notice expires. By default the type's retention."`
+	SendResolved bool                `yaml:"send_resolved" doc:"true: a finding that resolves makes a notice as well."`
 }
 
 type deliverSpec struct {
 	deliver.Spec
-	At   exprText `yaml:"at" text:"lines" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
-	When exprText `yaml:"when" text:"lines" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
+	At   exprText `yaml:"at" text:"lines" doc:"delayed: the time of the first attempt, instead of delay. An expression such as released_at + duration(\"10m\"). NULL: the first attempt is made at once."`
+	When exprText `yaml:"when" text:"lines" doc:"A condition. Only notices whose row meets the condition go to this sink. NULL does not match."`
 }
 
 // exprText is an expression. A number or a boolean without quotes is an expression as well.

@@ -139,13 +139,13 @@ func span(text string) (time.Duration, error) {
 
 // Spec is the written form of an entry without expressions. Types use it; rules add at and when.
 type Spec struct {
-	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
-	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds or the notice expires. timed: until within has passed."`
-	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long it is tried."`
-	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long it waits before the first attempt."`
-	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how often it is tried again after an attempt that failed for a while; by default not at all."`
-	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out. read: somebody has read the notice, or acked it. acked: somebody has acked it. resolved: the finding is over."`
-	Until    string        `yaml:"until" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels; without it the expiry ends the delivery."`
+	Sink     string        `yaml:"sink,required" doc:"The sink: a name under sinks in the configuration."`
+	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"How often and how long a push channel is tried. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: attempts until one succeeds or the notice expires. timed: attempts until within has passed."`
+	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long attempts go on."`
+	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long the delivery waits before the first attempt."`
+	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how many attempts follow the first, if attempts fail with a transient error. By default none."`
+	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels the delivery while it waits. read: a recipient has read or acked the notice. acked: a recipient has acked the notice. resolved: the finding is over."`
+	Until    string        `yaml:"until" enum:"sent" doc:"important: with sent, attempts go on after the notice has expired, until the channel takes the notice or an operator cancels the delivery. Without until, the delivery ends when the notice expires."`
 }
 
 // Entry returns the entry that the spec describes.

@@ -28,13 +28,13 @@ const (
 type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
-	URL          URL           `yaml:"url" doc:"one chat, as slack://hook:TOKEN@webhook; kept secret"`
+	URL          URL           `yaml:"url" doc:"the address of one chat, as slack://hook:TOKEN@webhook; kept secret"`
 	AllowPrivate bool          `yaml:"allow_private" doc:"the service may be in the own network or on this machine"`
-	Title        bool          `yaml:"title" doc:"the notice's title is given beside the text"`
+	Title        bool          `yaml:"title" doc:"send the notice's title with the text"`
 	Text         settings.File `yaml:"text" doc:"a template of the text, instead of the built-in one"`
 	Each         string        `yaml:"each" enum:"user" doc:"user = a message for each recipient, instead of one for all"`
-	Address      string        `yaml:"address" doc:"mail, phone, alias or a channel's name of the address book, which is put in the place of {address} in the url; needs each: user"`
-	Mention      string        `yaml:"mention" doc:"the name of what the address book has of the recipients that the message mentions them by"`
+	Address      string        `yaml:"address" doc:"mail, phone, alias, or the name of a channel in the address book; the recipient's address replaces {address} in the url; needs each: user"`
+	Mention      string        `yaml:"mention" doc:"the channel in the address book that has the name by which the message mentions a recipient"`
 }
 
 // NewSettings returns the default settings.

@@ -37,8 +37,8 @@ type Settings struct {
 
 	Host     Host            `yaml:"host" doc:"the mail server"`
 	Port     int             `yaml:"port" min:"1" max:"65535" doc:"the port of the mail server"`
-	TLS      Security        `yaml:"tls" enum:"starttls,tls,none" doc:"starttls, tls, or none, which is for a server on this machine alone"`
-	CA       settings.File   `yaml:"ca" doc:"authorities that are trusted instead of the system's"`
+	TLS      Security        `yaml:"tls" enum:"starttls,tls,none" doc:"starttls, tls, or none; none is accepted only for a server on this machine"`
+	CA       settings.File   `yaml:"ca" doc:"a file with the authorities to trust, instead of the system's"`
 	Username string          `yaml:"username" doc:"none = without authentication"`
 	Password settings.Secret `yaml:"password" doc:"needed with a username"`
 	From     Address         `yaml:"from" doc:"the sender"`

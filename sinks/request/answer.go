@@ -24,8 +24,8 @@ type Success struct {
 type Answer struct {
 	Success `yaml:",inline"`
 
-	Refused Codes `yaml:"refused" doc:"codes of what will never be taken: the delivery has failed"`
-	Renew   Codes `yaml:"renew" doc:"codes of a token that is not taken: it is fetched anew, and the call is made once more"`
+	Refused Codes `yaml:"refused" doc:"codes of a permanent error: the delivery fails, without another attempt"`
+	Renew   Codes `yaml:"renew" doc:"codes of a refused token: a new token is fetched, and the call is made once more"`
 }
 
 // CheckAt reports faults of the rules.

@@ -15,10 +15,10 @@ import (
 
 // Assertion is the JWT by which a site proves who it is, to get a token (RFC 7523).
 type Assertion struct {
-	Key       settings.File `yaml:"key,required" doc:"file with the private key in PEM, or a JSON whose private_key is that; read anew when it changes"`
+	Key       settings.File `yaml:"key,required" doc:"a file with the private key in PEM, or a JSON file whose private_key is the key; a changed file is read again"`
 	Algorithm string        `yaml:"algorithm" enum:"RS256,ES256,EdDSA" doc:"the algorithm of the signature"`
 	KeyID     string        `yaml:"key_id" doc:"the header kid; without it the JWT has no kid"`
-	Claims    Tree          `yaml:"claims" doc:"a map: iss, scope, aud and what else the service wants; iat and exp are added"`
+	Claims    Tree          `yaml:"claims" doc:"a map with iss, scope, aud and other claims that the service expects; iat and exp are added"`
 	Life      time.Duration `yaml:"life" min:"1m" max:"24h" doc:"how long the JWT is good: from iat to exp"`
 }
 

@@ -15,7 +15,7 @@ type Token struct {
 	Template `yaml:",inline"`
 
 	URL       settings.Secret `yaml:"url,required" doc:"the address of the token server, http or https; kept secret"`
-	Answer    Success         `yaml:"answer" doc:"what an answer means, beside its status"`
+	Answer    Success         `yaml:"answer" doc:"how the body of an answer shows success or failure, in addition to the status"`
 	Value     string          `yaml:"value,required" doc:"where the answer has the token: names with dots between"`
 	Expires   string          `yaml:"expires" doc:"where the answer says for how many seconds the token is good"`
 	Life      time.Duration   `yaml:"life" min:"1m" max:"720h" doc:"how long a token is good where no answer says it"`

@@ -48,19 +48,19 @@ type Settings struct {
 	Batch        sinks.Batch      `yaml:"batch" doc:"how many notices a call carries"`
 
 	Each    string            `yaml:"each" enum:"user" doc:"user = a call for each recipient, instead of one for all"`
-	Address string            `yaml:"address" doc:"mail, phone, alias or a channel's name of the address book: who has none gets no call"`
-	Request *request.Template `yaml:"request" doc:"the form of the call, where the server wants another one"`
-	Answer  request.Answer    `yaml:"answer" doc:"what an answer means, beside its status"`
+	Address string            `yaml:"address" doc:"mail, phone, alias, or the name of a channel in the address book; a recipient without such an address gets no call"`
+	Request *request.Template `yaml:"request" doc:"the form of the call, where the server expects another form"`
+	Answer  request.Answer    `yaml:"answer" doc:"how the body of an answer shows success or failure, in addition to the status"`
 	Token   *request.Token    `yaml:"token" doc:"the call that fetches an access token"`
 	Values  request.Values    `yaml:"values" doc:"texts that templates name, as {{ .Value \"key\" }}; kept secret"`
 }
 
 // TLSSettings says how a connection differs from one of a browser.
 type TLSSettings struct {
-	CA         settings.File `yaml:"ca" doc:"authorities that are trusted instead of the system's"`
+	CA         settings.File `yaml:"ca" doc:"a file with the authorities to trust, instead of the system's"`
 	Cert       settings.File `yaml:"cert" doc:"the client's certificate"`
 	Key        settings.File `yaml:"key" doc:"the key of the client's certificate"`
-	ServerName string        `yaml:"server_name" doc:"what the server's certificate must bear, where it is not the host"`
+	ServerName string        `yaml:"server_name" doc:"the name in the server's certificate, where it differs from the host"`
 }
 
 // NewSettings returns the default settings.
