@@ -40,9 +40,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// insist repeats try until it gets an answer that is not a temporary error. When the context ends it returns the error
-// of the last attempt. told is called for each failed attempt.
-func insist(ctx context.Context, told func(err error, pause time.Duration), try func(ctx context.Context) error) error {
+// insist repeats try until it gets an answer that is not a temporary error. When the context ends, insist returns the
+// error of the last attempt. retrying is called before the pause after each failed attempt.
+func insist(ctx context.Context, retrying func(err error, pause time.Duration), try func(ctx context.Context) error) error {
 	var p pauses
 	for {
 		err := try(ctx)
@@ -50,7 +50,7 @@ func insist(ctx context.Context, told func(err error, pause time.Duration), try 
 			return err
 		}
 		pause := p.next(err)
-		told(err, pause)
+		retrying(err, pause)
 		if !sleep(ctx, pause) {
 			return err
 		}

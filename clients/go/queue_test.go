@@ -19,13 +19,13 @@ import (
 
 // fakeQueue leases items and records their outcomes.
 type fakeQueue struct {
-	mu     sync.Mutex
-	ready  []string
-	told   []string // "<op> <id>", without those that extend
-	extent map[string]int
-	lost   string // the item whose extension is refused
-	broken int    // answers to operations that are lost
-	leased map[string][]string
+	mu      sync.Mutex
+	ready   []string
+	reports []string // "<op> <id>", without extensions of leases
+	extent  map[string]int
+	lost    string // the item whose extension is refused
+	broken  int    // answers to operations that are lost
+	leased  map[string][]string
 }
 
 func (q *fakeQueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func (q *fakeQueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					outcome = "lease_lost"
 				}
 			} else {
-				q.told = append(q.told, string(op.Op)+" "+op.Id)
+				q.reports = append(q.reports, string(op.Op)+" "+op.Id)
 				if q.broken > 0 {
 					q.broken--
 					q.mu.Unlock()
@@ -79,10 +79,10 @@ func (q *fakeQueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // answers of the tests
 }
 
-func (q *fakeQueue) hasTold() []string {
+func (q *fakeQueue) reported() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.Sorted(slices.Values(q.told))
+	return slices.Sorted(slices.Values(q.reports))
 }
 
 func (q *fakeQueue) extensions(id string) int {
@@ -129,10 +129,10 @@ func TestWorkTellsWhatBecameOfItems(t *testing.T) {
 		}
 		return nil
 	})
-	told := slices.Compact(fake.hasTold())
+	reports := slices.Compact(fake.reported())
 	want := []string{"ack done", "assign pass", "nack error", "nack later", "nack panic", "release back", "store store", "suspend suspend"}
-	if err != nil || !slices.Equal(told, want) {
-		t.Errorf("%v, told %q", err, told)
+	if err != nil || !slices.Equal(reports, want) {
+		t.Errorf("%v, reports %q", err, reports)
 	}
 }
 
@@ -156,8 +156,8 @@ func TestWorkDrainsOnStop(t *testing.T) {
 		}
 		return nil
 	})
-	if told := fake.hasTold(); err != nil || !slices.Equal(told, []string{"ack one", "release three", "release two"}) {
-		t.Errorf("%v, told %q", err, told)
+	if reports := fake.reported(); err != nil || !slices.Equal(reports, []string{"ack one", "release three", "release two"}) {
+		t.Errorf("%v, reports %q", err, reports)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestWorkEndsTheHandlerOfALostItem(t *testing.T) {
 		stop()
 		return ctx.Err()
 	})
-	if told := strings.Join(fake.hasTold(), ","); err != nil || told != "" {
-		t.Errorf("%v, told %q", err, told)
+	if reports := strings.Join(fake.reported(), ","); err != nil || reports != "" {
+		t.Errorf("%v, reports %q", err, reports)
 	}
 }

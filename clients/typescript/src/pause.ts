@@ -26,15 +26,18 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Repeats attempt until it gets an answer that is not a temporary error. When the signal ends it throws the error of the last attempt. */
-export async function insist<T>(signal: AbortSignal, told: (error: unknown, pauseMs: number) => void, attempt: () => Promise<T>): Promise<T> {
+/**
+ * Repeats attempt until it gets an answer that is not a temporary error. When the signal ends, insist throws the error of
+ * the last attempt. onRetry is called before the pause after each failed attempt.
+ */
+export async function insist<T>(signal: AbortSignal, onRetry: (error: unknown, pauseMs: number) => void, attempt: () => Promise<T>): Promise<T> {
   for (let failed = 0; ; failed++) {
     try {
       return await attempt();
     } catch (error) {
       if (signal.aborted || !isTemporary(error)) throw error;
       const pause = nextPause(error, failed);
-      told(error, pause);
+      onRetry(error, pause);
       await sleep(pause, signal);
       if (signal.aborted) throw error;
     }

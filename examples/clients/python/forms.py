@@ -1,4 +1,4 @@
-"""The two forms of a page: JSON and XML carry the same."""
+"""Reads a page of notices in JSON or in XML. Both forms have the same fields."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -7,7 +7,7 @@ from collections import namedtuple
 FORMS = {"json": "application/json", "xml": "application/xml"}
 
 Page = namedtuple("Page", "notices changes cursor more reset")
-Reset = namedtuple("Reset", "reason missed")  # missed is None where nobody knows
+Reset = namedtuple("Reset", "reason missed")  # missed is None if the server does not know the number
 Notice = namedtuple("Notice", "id type status title body created data")
 
 
@@ -25,12 +25,12 @@ def page_of_json(page):
 
 
 def reset_of(reset):
-    """Makes a reset of the JSON of a page, or of an event."""
+    """Makes a Reset from the JSON of a page or of an event."""
     return Reset(reset["resetReason"], reset.get("missed"))
 
 
 def notice_of(n):
-    """Makes a notice of its JSON."""
+    """Makes a Notice from its JSON."""
     return Notice(n["id"], n["type"], n["status"], n["title"], n["body"], n["createdAt"], n["data"])
 
 

@@ -1,18 +1,18 @@
-"""The client's place in its inboxes, in files, so that the next start goes on where this one was."""
+"""Keeps the client's place in its inboxes in files. After a restart the client goes on from this place."""
 
 import json
 import os
 import time
 
-# A server that has to begin anew sends the last three days again. What came before them may be forgotten.
+# After a reset the server sends the notices of the last three days again. So the client may forget older ids.
 REMEMBER = 4 * 24 * 3600
 
 
 class Place:
-    """A cursor, and which notices were taken.
+    """The cursor, and the ids of the printed notices.
 
-    The cursor is in one file, which is replaced as a whole: after a crash it is the old one or the new one. The ids are in
-    another, which only grows, and is written anew when the client starts.
+    The cursor has its own file. The file is replaced as a whole, so that a crash leaves the old or the new cursor. The ids
+    are in a second file. The client adds a line for each id, and rewrites the file at the start.
     """
 
     def __init__(self, path):
@@ -27,7 +27,7 @@ class Place:
         self.rewrite_seen()
 
     def keep(self, cursor, tag=None):
-        """Moves on. The tag is that of the page that gave the cursor: with both, an idle poll costs next to nothing."""
+        """Saves the cursor. The tag is the ETag of the page with this cursor. A poll with both costs the server little."""
         self.tag = tag
         if cursor == self.cursor:
             return
@@ -35,7 +35,7 @@ class Place:
         replace(self.path, json.dumps({"cursor": cursor}) + "\n")
 
     def forget(self):
-        """Gives the cursor up, but not what was seen."""
+        """Drops the cursor. The ids of printed notices stay."""
         self.keep("")
 
     def saw(self, notice):
@@ -52,7 +52,7 @@ class Place:
             with open(self.path + ".seen", encoding="utf-8") as file:
                 for line in file:
                     notice, _, when = line.strip().partition(" ")
-                    if when.isdigit() and int(when) >= oldest:  # a line that was cut off by a crash has no time
+                    if when.isdigit() and int(when) >= oldest:  # A crash may cut off a line; such a line has no time.
                         seen[notice] = int(when)
         except FileNotFoundError:
             pass
@@ -61,11 +61,11 @@ class Place:
     def rewrite_seen(self):
         path = self.path + ".seen"
         replace(path, "".join(f"{notice} {when}\n" for notice, when in self.seen.items()))
-        self.log = open(path, "a", encoding="utf-8")  # it stays open for as long as we run
+        self.log = open(path, "a", encoding="utf-8")  # The file stays open until the client ends.
 
 
 def replace(path, text):
-    """Puts a whole file in the place of another."""
+    """Replaces a file as a whole."""
     new = path + ".new"
     with open(new, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the notices of some inboxes, each once and in order, for as long as it runs.
+"""Prints the notices of some inboxes, each once and in order, until it is stopped.
 
-A client of Tallyman in Python's standard library alone. It polls, or reads a stream, in JSON or in XML; it keeps its place in
-a file, and goes on after restarts of itself, of the server, and of what is behind the server. See README.md.
+This client of Tallyman needs only Python's standard library. The client polls in JSON or in XML, or reads a stream. The
+client keeps its place in a file. So it goes on after a restart of the client, the server, Redis or the ledger. See README.md.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from place import Place
 
 Answer = namedtuple("Answer", "page tag")
 
-# What a server that is there but cannot serve just now answers: come back later, with the same cursor.
+# Status codes of temporary errors. The client tries again later with the same cursor.
 LATER = {408, 429, 500, 502, 503, 504}
 
 
 class TryLater(Exception):
-    """The server cannot be reached or cannot answer; seconds says when it wants to be asked again, None if it does not say."""
+    """The server cannot be reached, or has a temporary error. seconds is the pause from Retry-After, or None."""
 
     def __init__(self, reason, seconds=None):
         super().__init__(reason)
@@ -33,7 +33,7 @@ class TryLater(Exception):
 
 
 class Refused(Exception):
-    """The server will not answer this request however often it is asked. code is the problem's stable code."""
+    """The server refuses the request, and a repetition would not help. code is the stable code of the problem."""
 
     def __init__(self, status, code, detail):
         super().__init__(f"{status} {code}: {detail}")
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 class Server:
-    """The server's side of the conversation, over one connection."""
+    """Sends requests to the server over one connection."""
 
     def __init__(self, address, token, timeout):
         self.address, self.token, self.timeout = urllib.parse.urlsplit(address), token, timeout
@@ -53,7 +53,7 @@ class Server:
         self.connection = None
 
     def get(self, path, query, headers):
-        """Asks, and returns an answer with status 200 or 304."""
+        """Sends a GET request. Returns an answer with status 200 or 304. Raises TryLater or Refused for any other."""
         headers = {"User-Agent": "tallyman-python-example", **headers}
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
@@ -76,7 +76,7 @@ class Server:
         try:
             problem = json.loads(body)
             code, detail = problem["code"], problem["detail"]
-        except (ValueError, KeyError, TypeError):  # a proxy's page
+        except (ValueError, KeyError, TypeError):  # The answer is no problem of Tallyman, for example a page of a proxy.
             code, detail = "", response.reason
         if response.status in LATER:
             after = response.getheader("Retry-After", "")
@@ -85,7 +85,7 @@ class Server:
 
 
 class Stop:
-    """The end that SIGTERM asks for: at once while we wait, but never between what is printed and what is kept of it."""
+    """Ends the client at SIGTERM: at once while it waits, but not after it prints a notice and before it saves the id."""
 
     def __init__(self):
         self.asked = self.busy = False
@@ -123,15 +123,15 @@ class Client:
             except Refused as err:
                 if err.code != "bad_cursor":
                     raise
-                print("the server does not know our cursor; we begin anew", file=sys.stderr)
+                print("The server does not know the cursor. The client begins again without a cursor.", file=sys.stderr)
                 self.place.forget()
 
     def rest(self, err):
-        """Waits before the next try: longer each time, and never as long as other clients, so that they do not come together."""
+        """Waits before the next attempt. The pause is random and its bound grows, so that clients do not all come at once."""
         self.tries += 1
         longest = min(30.0, 0.25 * 2 ** min(self.tries, 10))
         pause = err.seconds if err.seconds is not None else random.uniform(0, longest)
-        print(f"{err}; again in {pause:.1f} s", file=sys.stderr)
+        print(f"{err}. Next attempt in {pause:.1f} s.", file=sys.stderr)
         time.sleep(pause)
 
     def query(self):
@@ -144,7 +144,7 @@ class Client:
     # Polling.
 
     def poll(self):
-        """Asks for pages. Each is printed before its cursor is kept, so that none is lost."""
+        """Polls one page. Prints the notices before it saves the cursor, so that no notice is lost."""
         headers = {"Accept": FORMS[self.args.format]}
         query = self.query() + [("wait", f"{self.args.wait}s")]
         if self.place.tag:
@@ -153,7 +153,7 @@ class Client:
         try:
             body = response.read()
         except (OSError, http.client.HTTPException) as err:
-            raise TryLater(f"the answer broke off: {err}") from err
+            raise TryLater(f"the answer was cut off: {err}") from err
         self.tries = 0
         if response.status == 304:
             return
@@ -169,7 +169,7 @@ class Client:
     # Streaming.
 
     def stream(self):
-        """Reads events until the stream ends, which is no failure: the next one begins where this one was."""
+        """Reads events until the stream ends. The end of a stream is normal. The next stream goes on from the last cursor."""
         headers = {"Accept": "text/event-stream"}
         if self.place.cursor:
             headers["Last-Event-ID"] = self.place.cursor
@@ -187,7 +187,7 @@ class Client:
                     self.event(event)
                     event = {}
         except (OSError, http.client.HTTPException) as err:
-            raise TryLater(f"the stream broke off: {err}", retry) from err
+            raise TryLater(f"the stream was cut off: {err}", retry) from err
         raise TryLater("the stream ended", retry)
 
     def event(self, event):
@@ -200,11 +200,11 @@ class Client:
         elif name == "reset":
             self.reset(reset_of(data))
         elif name == "end" and data["reason"] in ("revoked", "expired"):
-            raise Refused(401, data["reason"], "the token is not valid any more")
+            raise Refused(401, data["reason"], "the token is no longer valid")
         if "id" in event:
             self.place.keep(event["id"])
 
-    # What came.
+    # Notices, changes and resets.
 
     def notice(self, notice):
         if self.place.saw(notice.id):
@@ -217,9 +217,10 @@ class Client:
         print(f"[{change[0]}] was {change[1]}", file=sys.stderr)
 
     def reset(self, reset):
-        print(f"a fresh window begins ({reset.reason}); what we have seen is left out", file=sys.stderr)
+        print(f"The cursor is no longer valid ({reset.reason}). The last three days come again. Printed notices are skipped.",
+              file=sys.stderr)
         if reset.missed is None or int(reset.missed) > 0:
-            print(f"notices that we missed: {'nobody knows how many' if reset.missed is None else reset.missed}", file=sys.stderr)
+            print(f"Missed notices: {'unknown number' if reset.missed is None else reset.missed}", file=sys.stderr)
 
 
 def arguments():
@@ -229,7 +230,7 @@ def arguments():
     parser.add_argument("--warehouse", required=True)
     parser.add_argument("--subscriber", action="append", required=True, help="user:<id> or role:<id>; may be repeated")
     parser.add_argument("--type", action="append", default=[], help="only notices of this type; may be repeated")
-    parser.add_argument("--state", default="tallyman.cursor", help="the file that keeps our place (default %(default)s)")
+    parser.add_argument("--state", default="tallyman.cursor", help="the file with the cursor (default %(default)s)")
     parser.add_argument("--format", choices=sorted(FORMS), default="json", help="of polls (default %(default)s)")
     parser.add_argument("--wait", type=int, default=25, help="seconds that the server may hold an idle poll (default %(default)s)")
     parser.add_argument("--stream", action="store_true", help="read a stream instead of polling")
@@ -242,7 +243,8 @@ def main():
     if args.token_file:
         with open(args.token_file, encoding="utf-8") as file:
             token = file.read().strip()
-    # A stream says something every 15 s, a poll answers when its time is over: silence beyond that is a dead connection.
+    # The server sends something on a stream every 15 s, and answers a poll after its wait. A longer silence means a dead
+    # connection.
     timeout = 45 if args.stream else args.wait + 20
     try:
         Client(args, Server(args.server, token, timeout), Place(args.state), Stop()).run()
