@@ -53,7 +53,7 @@ func TestBaseline(t *testing.T) {
 		if y.Finding == nil || y.Finding.Phase != finding.Firing || !y.Finding.Baseline || heldBy(y) != "baseline" || y.Next != nil {
 			t.Errorf("%+v, held by %s, next %+v", y.Finding, heldBy(y), y.Next)
 		}
-		if text := y.Reasons[0].Text; !strings.HasSuffix(text, "(first_run: baseline): it is told when its priority rises above 3") {
+		if text := y.Reasons[0].Text; !strings.HasSuffix(text, "(first_run: baseline): a notice is made when its priority rises above 3") {
 			t.Errorf("%q", text)
 		}
 		if good < 2 {

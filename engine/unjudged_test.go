@@ -44,7 +44,7 @@ func TestRowsThatCannotBeJudgedAreTold(t *testing.T) {
 				table(c.from)
 				pass(5 * m)
 				same(t, w.told(), []string{"firing Rule cannot judge rows: negative-bin-stock"})
-				want := fmt.Sprintf("%d of 49 rows could not be judged or told; for example: ", c.from)
+				want := fmt.Sprintf("%d of 49 rows could not be judged, or their notices could not be made; for example: ", c.from)
 				if n := w.notices()[0]; n.Type != "TALLYMAN_RULE_FAILED" || n.Key != `"on_error"` || !strings.Contains(n.Body, want) || n.Data[0].Value != "unjudged" {
 					t.Errorf("%+v", n)
 				}

@@ -62,7 +62,7 @@ func TestWhyThroughALife(t *testing.T) {
 		if f := y.Reasons[0].Facts; f.Asked != 10*time.Minute || f.Seen != 0 || y.Reasons[0].Code != "for" {
 			t.Errorf("facts: %+v", f)
 		}
-		if want := "it has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Reasons[0].Text != want {
+		if want := "the row has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Reasons[0].Text != want {
 			t.Errorf("held: %s", y.Reasons[0].Text)
 		}
 		w.isNext(t, y, why.NextFires, 15*m)
@@ -96,7 +96,7 @@ func TestWhyThroughALife(t *testing.T) {
 		y = w.why(t, n, "A-01")
 		w.isNext(t, y, why.NextResolves, 35*m)
 		if heldBy(y) != "absent keep_firing_for repeat" ||
-			y.Reasons[1].Text != "no run since 2000-01-01 00:15:00Z has seen it: it has been gone for 0s of the 15m that keep_firing_for asks" {
+			y.Reasons[1].Text != "no run since 2000-01-01 00:15:00Z has seen the row: the row has been gone for 0s of the 15m that keep_firing_for asks" {
 			t.Errorf("absent: %v", y.Reasons)
 		}
 		pass(16 * m) // resolved at 35
@@ -140,8 +140,8 @@ func TestWhyOfARowThatNoRunHasSeen(t *testing.T) {
 // A finding of a group is told again for more reasons than its own.
 func TestWhyNamesWhatTellsAGroupAgain(t *testing.T) {
 	for priority, want := range map[string]string{
-		"3": "told again only when another finding joins its group, or when its priority rises above 3",
-		"5": "told again only when another finding joins its group: ",
+		"3": "the next notice is made only when another finding joins its group, or when its priority rises above 3",
+		"5": "the next notice is made only when another finding joins its group: ",
 	} {
 		inWorld(t, func(w *world) {
 			w.rules[0].GroupBy, w.rules[0].Notice.Priority = []string{"bin_code"}, priority

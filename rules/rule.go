@@ -63,7 +63,7 @@ const (
 	PerResult Per = "result" // the result as a whole; the condition sees `rows` and `row_count`
 )
 
-// Limit bounds the notices of one run. One digest tells about all further findings, so none is lost.
+// Limit bounds the notices of one run. One digest covers all other findings, so no finding is lost.
 type Limit struct {
 	Notices int // How many findings, in the order of their keys, get a notice of their own. 0 means no limit.
 }

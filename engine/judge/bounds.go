@@ -41,7 +41,7 @@ const longestKey = 4 << 10
 
 var errLongKey = fmt.Errorf("key: is longer than %d bytes", longestKey)
 
-// errored counts a row that could not be judged or told.
+// errored counts a row that could not be judged, or whose notice could not be made.
 func (r *Result) errored(key string, err error) {
 	r.run.Errored++
 	AddSample(&r.run, short(key)+": "+err.Error())

@@ -356,9 +356,9 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 	}
 }
 
-// unjudged returns how many rows could not be judged or told, with a sample.
+// unjudged returns how many rows could not be judged or have no notice because of an error, with a sample.
 func (r *Result) unjudged() string {
-	text := fmt.Sprintf("%d of %d rows could not be judged or told", r.run.Errored, r.run.Rows)
+	text := fmt.Sprintf("%d of %d rows could not be judged, or their notices could not be made", r.run.Errored, r.run.Rows)
 	if len(r.run.Samples) > 0 {
 		text += "; for example: " + r.run.Samples[0]
 	}

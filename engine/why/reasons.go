@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,7 +52,7 @@ func (g *gatherer) rule() {
 	a := g.answer
 	switch {
 	case !a.Enabled:
-		g.hold("disabled", switchFacts(a.Switch), "the rule is disabled%s: it does not run, and its findings stay as they are", switchedBy(a.Switch))
+		g.hold("disabled", switchFacts(a.Switch), "the rule is disabled%s: the rule does not run, and its findings stay as they are", switchedBy(a.Switch))
 	case !a.Verified:
 		g.hold("unverified", Facts{Error: a.Reason}, "the rule does not run: %s", a.Reason)
 	case a.LastRun == nil:
@@ -72,11 +71,11 @@ func (g *gatherer) row() {
 	switch {
 	case !l.answered():
 	case !l.Found && g.answer.Rule.Mode == rules.ModeEvent:
-		g.hold("absent", Facts{Event: true}, "the probe does not return the row: it is not there, or not above the watermark any more")
+		g.hold("absent", Facts{Event: true}, "the probe does not return the row: the row is gone, or its values are no longer above the watermark")
 	case !l.Found:
 		g.hold("absent", Facts{}, "the probe does not return the row")
 	case l.Fault != "":
-		g.hold("errored", Facts{Error: l.Fault}, "the row cannot be judged or told, which leaves its finding as it is: %s", l.Fault)
+		g.hold("errored", Facts{Error: l.Fault}, "the row cannot be judged, or its notice cannot be made; the finding stays as it is: %s", l.Fault)
 	case l.Seen:
 		g.hold("seen", Facts{}, "an earlier run has seen the row: the probe returns it again for look_back, and no run judges it again")
 	case !l.Match:
@@ -89,7 +88,7 @@ func (g *gatherer) firstRun() string {
 	if !g.isBaselineNext() {
 		return ""
 	}
-	return "; its first run takes the rows that it sees as known, and sends no notices of them (first_run: baseline)"
+	return "; the first run takes all rows as known, and makes no notices of them (first_run: baseline)"
 }
 
 // isBaselineNext tells whether the next run is the first of a rule with first_run: baseline.
@@ -110,10 +109,10 @@ func (g *gatherer) finding() {
 	switch {
 	case f == nil:
 	case f.Baseline && f.Phase == finding.Pending:
-		g.hold("baseline", Facts{}, "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a notice")
+		g.hold("baseline", Facts{}, "the first run took all rows as known, also this one (first_run: baseline): the finding fires without a notice")
 	case f.Phase == finding.Pending:
 		seen := g.state.Clock - f.SinceClock
-		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "it has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
+		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "the row has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
 	default:
 		g.firing(f)
 	}
@@ -123,26 +122,29 @@ func (g *gatherer) firing(f *ledger.Finding) {
 	r := g.answer.Rule
 	if !f.AbsentSince.IsZero() {
 		gone := g.state.Clock - f.SinceClock
-		g.hold("keep_firing_for", Facts{At: f.AbsentSince, Seen: gone, Asked: r.KeepFiringFor}, "no run since %s has seen it: it has been gone for %s of the %s that keep_firing_for asks",
+		g.hold("keep_firing_for", Facts{At: f.AbsentSince, Seen: gone, Asked: r.KeepFiringFor}, "no run since %s has seen the row: the row has been gone for %s of the %s that keep_firing_for asks",
 			stamp(f.AbsentSince), span(gone), span(r.KeepFiringFor))
 	}
 	if f.Baseline {
-		news := cmp.Or(newsOf(r, f.Priority), "never")
-		g.hold("baseline", newsFacts(r, f.Priority), "its row was there at the first run, which took all rows as known (first_run: baseline): it is told %s", news)
+		next := "no notice is made"
+		if news := newsOf(r, f.Priority); news != "" {
+			next = "a notice is made " + news
+		}
+		g.hold("baseline", newsFacts(r, f.Priority), "the first run took all rows as known, also this one (first_run: baseline): %s", next)
 		return
 	}
 	if f.Ordinal == 0 {
 		return // No notice of the finding was sent yet: silences withheld it from the beginning.
 	}
-	told := newsFacts(r, f.Priority)
-	told.At, told.Asked = f.LastNotified, r.RepeatInterval
-	g.hold("repeat", told, "it was told at %s, and is %s", stamp(f.LastNotified), again(r, f.Priority))
+	last := newsFacts(r, f.Priority)
+	last.At, last.Asked = f.LastNotified, r.RepeatInterval
+	g.hold("repeat", last, "the last notice was made at %s; %s", stamp(f.LastNotified), again(r, f.Priority))
 	switch n := g.noticeOf(f.NoticeID); {
 	case n == nil:
 	case notice.IsDigest(n.ID):
-		g.hold("limit", Facts{Count: n.Count - 1, Most: r.Limit.Notices}, "it was told with %s in a digest, since the run had more to tell than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
+		g.hold("limit", Facts{Count: n.Count - 1, Most: r.Limit.Notices}, "the last notice was a digest with %s, because the run had more notices than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
 	case n.Key != f.Key:
-		g.hold("group", Facts{Count: n.Count, Key: n.Key}, "it was told as one of %s of the group %s", counted(n.Count, "finding"), n.Key)
+		g.hold("group", Facts{Count: n.Count, Key: n.Key}, "the last notice covers %s of the group %s", counted(n.Count, "finding"), n.Key)
 	}
 }
 
@@ -151,13 +153,13 @@ func again(r *rules.Rule, priority int) string {
 	repeat, news := r.RepeatInterval, newsOf(r, priority)
 	switch {
 	case repeat > 0 && news != "":
-		return "told again after " + span(repeat) + ", or " + news
+		return "the next notice is made after " + span(repeat) + ", or " + news
 	case repeat > 0:
-		return "told again after " + span(repeat)
+		return "the next notice is made after " + span(repeat)
 	case news != "":
-		return "told again only " + news + ": the rule has no repeat_interval"
+		return "the next notice is made only " + news + ": the rule has no repeat_interval"
 	default:
-		return "not told again: the rule has no repeat_interval"
+		return "no other notice is made: the rule has no repeat_interval"
 	}
 }
 

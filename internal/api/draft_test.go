@@ -26,7 +26,7 @@ func triedDraft() *authoring.DraftResult {
 		Problems: problem.List{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
 		Changes:  []rulediff.Change{{Field: "when", Old: "qty < 0", New: "qty < -5 & qty > -9"}, {Field: "for", New: "10m"}},
 		Lints:    problem.List{{Code: "cron_step", Line: 4, Col: 9, Message: "/90 steps beyond the 60 values", Hint: "write @every 90m", Rule: "negative-bin-stock"}},
-		Warnings: []string{"key: findings get another identity"}, Preview: triedRule(), Notes: []string{"no snapshot"},
+		Warnings: []string{"key: every finding gets another identity"}, Preview: triedRule(), Notes: []string{"no snapshot"},
 		Effect: &rulediff.Rule{
 			From: rulediff.FromLedger, Old: &rulediff.Side{Outcome: "ok", Rows: 4, Matched: 3}, New: &rulediff.Side{Outcome: "failed", Error: "timeout"},
 			Effect: &rulediff.Effect{

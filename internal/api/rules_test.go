@@ -28,7 +28,7 @@ func everyWhy() *why.Answer {
 			Phase: finding.Firing, Episode: at, FiringSince: at, AbsentSince: at, Priority: 3, LastNotified: at, Ordinal: 2, NoticeID: "n_abc", Group: `["A"]`,
 		}, Row: []byte(`{"bin_code":"A-01","wave_no":null,"open":true,"qty":-3}`), RowDue: at},
 		Look:    &why.Look{Rows: 2, Found: true, Match: true, Row: r, To: []string{"inbox", "sms after 10m unless read"}, Parts: []why.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
-		Reasons: []why.Reason{{Code: "repeat", Text: "it was told at noon", Facts: why.Facts{At: quarterPast, Asked: time.Hour, Columns: []string{"qty"}, Rises: true, Priority: 3}}},
+		Reasons: []why.Reason{{Code: "repeat", Text: "the last notice was made at noon", Facts: why.Facts{At: quarterPast, Asked: time.Hour, Columns: []string{"qty"}, Rises: true, Priority: 3}}},
 		Next:    &why.Forecast{What: why.NextReminder, Due: at, At: at.Add(time.Second)},
 		Notices: []ledger.NoticeTrace{{Notice: bin().Notice, Deliveries: []ledger.DeliveryTrace{
 			{Seq: 1, Lane: ledger.Lane{Sink: "inbox", Warehouse: "119240"}, State: ledger.DeliverySent, Attempts: 1, SentAt: at, Recipients: []string{"role:keeper", "user:1"}},

@@ -277,7 +277,7 @@ func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 		fmt.Fprintln(w, "There are no open findings.")
 		return
 	}
-	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST TOLD", "ABSENT SINCE", "GROUP", "WITHHELD"} // key and scope are what why is asked with
+	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST NOTICE", "ABSENT SINCE", "GROUP", "WITHHELD"} // key and scope are what why is asked with
 	rows := make([][]string, len(form.Findings))
 	for i := range form.Findings {
 		f := &form.Findings[i]

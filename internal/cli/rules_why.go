@@ -84,7 +84,7 @@ func writeWhy(w io.Writer, width int, f *wire.WhyForm) {
 	t.row()
 	t.condition()
 	t.held()
-	t.told()
+	t.notices()
 }
 
 // section begins a part with a heading.
@@ -233,12 +233,12 @@ func (t *whyText) held() {
 	}
 }
 
-// told shows every notice and what became of it.
-func (t *whyText) told() {
+// notices shows every notice with its deliveries.
+func (t *whyText) notices() {
 	if len(t.f.Told) == 0 {
 		return
 	}
-	t.section("Told")
+	t.section("Notices")
 	for _, n := range t.f.Told {
 		lead := fmt.Sprintf("  %s  %-8s  ", stamp(n.CreatedAt), n.Status)
 		title := n.Title
@@ -248,7 +248,7 @@ func (t *whyText) told() {
 		t.Wrap(lead, title)
 		indent := strings.Repeat(" ", len(lead))
 		if len(n.Deliveries) == 0 {
-			t.Line("%sto nobody", indent)
+			t.Line("%sno delivery", indent)
 		}
 		for _, d := range n.Deliveries {
 			t.Wrap(indent, delivered(&d, t.f.Asked))

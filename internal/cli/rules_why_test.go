@@ -15,7 +15,7 @@ const whyAnswer = `{"rule":"negative-bin-stock","scope":"119240","title":"Negati
 "row":[{"name":"bin_code","value":"A-01"},{"name":"qty","value":"-3"}],"rowDue":"2026-06-01T00:10:00Z"},
 "look":{"answered":true,"rows":1,"found":true,"match":false,"row":[{"name":"bin_code","value":"A-01"},{"name":"qty","value":null}],
 "condition":[{"text":"qty < 0 and open","depth":0,"outcome":"null"},{"text":"qty < 0","depth":1,"outcome":"null"},{"text":"open","depth":1,"outcome":"error","fault":"no bool"}]},
-"held":[{"code":"no_match","text":"the row does not meet the condition"},{"code":"repeat","text":"it was told"}],
+"held":[{"code":"no_match","text":"the row does not meet the condition"},{"code":"repeat","text":"the last notice was made"}],
 "next":{"what":"resolves","due":"2026-06-01T00:25:00Z","at":"2026-06-01T00:25:05Z"},
 "told":[{"id":"n_a","status":"firing","type":"REP_NOTICE","warehouse":"119240","title":"Bin A-01 is at -3","priority":3,"key":"[119240,\"A-01\"]","count":1,
 "createdAt":"2026-06-01T00:10:00Z","deliveries":[{"sink":"inbox","state":"sent","attempts":1,"sentAt":"2026-06-01T00:10:01Z","recipients":["role:keeper","user:1"]},
@@ -41,16 +41,16 @@ Condition
 
 Held back
   no_match  the row does not meet the condition
-  repeat    it was told
+  repeat    the last notice was made
 
-Told
+Notices
   2026-06-01 00:10:00Z  firing    Bin A-01 is at -3
                                   inbox: sent at 2026-06-01 00:10:01Z, to role:keeper user:1
                                   gateway: failed, 3 attempts: a 400
                                   sms: pending, 1 attempt, due since 2026-06-01 00:19:00Z
                                   mail: pending, next at 2026-06-01 00:21:00Z
   2026-05-31 00:10:00Z  firing    2 more (with others: ["digest","119240"])
-                                  to nobody
+                                  no delivery
   and older ones
 `
 

@@ -139,12 +139,12 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		{
 			name: "events to a queue", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: q, on: [dead]}}}",
-			want: []string{":1:62: bad_event_sink: sinks.q.events.sink: the sink q is of type queue, which is no push channel"}, hint: "sinks that can be told of events: out",
+			want: []string{":1:62: bad_event_sink: sinks.q.events.sink: the sink q is of type queue, which is no push channel"}, hint: "sinks that can get events: out",
 		},
 		{
 			name: "events to subscribers", text: "sinks: {m: {type: mail, host: localhost, tls: none, from: a@example.com}, q: {type: queue, events: {sink: m, on: [dead]}}}",
 			want: []string{"bad_event_sink: sinks.q.events.sink: the sink m makes a delivery for each subscriber, and none where there is no subscriber"},
-			hint: "sinks that can be told of events: none; a webhook without each is one",
+			hint: "sinks that can get events: none; a webhook without each is one",
 		},
 		{
 			name: "events under another strategy", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], within: 1h}}}",

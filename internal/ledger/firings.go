@@ -170,7 +170,7 @@ type Commit struct {
 	// findings that have `unless: resolved`, including deliveries of earlier reminders.
 	Over []string
 	// Back is where resolutions of the rule's notices go if the rule is removed from the files. Each commit replaces
-	// the value of the one before. nil = nobody is told when the rule is removed.
+	// the value of the one before. nil = no resolution is sent when the rule is removed.
 	Back []Target
 	// Silenced counts by silence id the rows of mode event that the silence dropped.
 	Silenced map[string]int
@@ -255,7 +255,7 @@ type Removals interface {
 type RemovedScope struct {
 	Rule, Scope string
 	LastDue     time.Time // of the last run; zero before the first
-	// Back is Commit.Back of the last run: where resolutions of the rule's notices go. nil = nobody is told.
+	// Back is Commit.Back of the last run: where resolutions of the rule's notices go. nil = no resolution is sent.
 	Back []Target
 }
 

@@ -79,7 +79,7 @@ func (s *Settings) CheckSinks(at settings.Section, site map[string]sinks.Setting
 		if named.Kind() == sinks.PushKind {
 			why = "makes a delivery for each subscriber, and none where there is no subscriber"
 		}
-		hint := "sinks that can be told of events: " + cmp.Or(strings.Join(channels, ", "), "none; a webhook without each is one")
+		hint := "sinks that can get events: " + cmp.Or(strings.Join(channels, ", "), "none; a webhook without each is one")
 		at.In("sink").Fail(CodeEvents, fmt.Sprintf("%s: the sink %s %s", at.In("sink"), s.Events.Sink, why), hint)
 	}
 }

@@ -151,7 +151,7 @@ func TestRowsThatCannotBeJudgedOrTold(t *testing.T) {
 	// A finding that waits for its time is not told yet; that it could not be is said all the same.
 	rule.For = 10 * time.Minute
 	r = site{rows: [][]row.Value{stock("C", "8", "1")}}.preview(t, rule).Report
-	if row := r.Rows[0]; row.Fate != preview.Pends || !strings.HasPrefix(row.Error, "would not be told: warehouse: ") {
+	if row := r.Rows[0]; row.Fate != preview.Pends || !strings.HasPrefix(row.Error, "no notice can be made: warehouse: ") {
 		t.Errorf("%+v", row)
 	}
 }

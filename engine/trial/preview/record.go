@@ -197,7 +197,7 @@ func (p *Preview) recordNotes(mask []string, steps []step) []string {
 		notes = append(notes, "the findings wait for more runs than a recorded test has: it expects no notice")
 	}
 	if p.Report.Start.From == FromLedger && p.Report.Start.Pending+p.Report.Start.Firing > 0 {
-		notes = append(notes, "a test begins with nothing known, so it expects what a first run would tell")
+		notes = append(notes, "a test begins without known findings, so the test expects the notices of a first run")
 	}
 	for _, name := range mask {
 		i := row.Index(p.trial.Columns(), strings.ToLower(strings.TrimSpace(name)))

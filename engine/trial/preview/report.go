@@ -215,7 +215,7 @@ func (v *view) notes(before ledger.ScopeState) {
 			before.LastDue.UTC().Format(time.RFC3339))
 	}
 	if r.Mode == rules.ModeEvent && r.Probe.Watermark == nil {
-		v.note("the rule has no watermark: every run tells every row anew")
+		v.note("the rule has no watermark: every run makes a notice of every row again")
 	}
 }
 

@@ -106,7 +106,7 @@ func (j *rowLister) judge(r *row.Row) Judgement {
 	j.seen[key] = true
 	judgement := Judgement{Match: true, Key: key, Life: life}
 	if err != nil {
-		judgement.Error = "would not be told: " + err.Error()
+		judgement.Error = "no notice can be made: " + err.Error()
 	}
 	return judgement
 }

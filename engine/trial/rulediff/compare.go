@@ -118,7 +118,7 @@ func disabled(enabled bool) []string {
 	if enabled {
 		return []string{}
 	}
-	return []string{"disabled: it does not run"}
+	return []string{"disabled: the rule does not run"}
 }
 
 // warns lists consequences of the changes that an author may overlook.
@@ -126,32 +126,32 @@ func warns(p pair, changed map[string]bool) []string {
 	list := []string{}
 	if changed["enabled"] {
 		if p.new.Enabled {
-			list = append(list, "enabled: it runs again, from the findings that it had")
+			list = append(list, "enabled: the rule runs again, and goes on from its old findings")
 		} else {
-			list = append(list, "disabled: it does not run, and its findings stay as they are")
+			list = append(list, "disabled: the rule does not run, and its findings stay as they are")
 		}
 	}
 	if changed["key"] {
-		list = append(list, "key: findings get another identity, so that all of them resolve and fire anew")
+		list = append(list, "key: every finding gets another identity, so all findings resolve and fire again")
 	}
 	if changed["mode"] {
 		if p.new.Mode == rules.ModeEvent {
-			list = append(list, "mode: its findings are closed without notices; from now on each new row is told once")
+			list = append(list, "mode: the rule's findings end without notices; from now on each new row makes one notice")
 		} else {
-			list = append(list, "mode: what was told as events is not known; every row that matches fires")
+			list = append(list, "mode: notices of earlier rows do not count; every row that matches fires")
 		}
 	}
 	if changed["probe.watermark.columns"] {
-		list = append(list, "probe.watermark.columns: it begins again with the initial watermark, and rows are told again")
+		list = append(list, "probe.watermark.columns: the rule begins again at the initial watermark, and rows make notices again")
 	}
 	if changed["source"] {
 		list = append(list, "source: the versions read different databases, and no snapshot spans both")
 	}
 	if changed["group_by"] || changed["per"] {
-		list = append(list, "group_by, per: what is told as one changes")
+		list = append(list, "group_by, per: other findings share a notice")
 	}
 	if changed["shadow"] && p.new.Shadow {
-		list = append(list, "shadow: from now on nobody but its own inbox hears of it")
+		list = append(list, "shadow: from now on the rule's notices go only to its shadow inbox")
 	}
 	return list
 }
