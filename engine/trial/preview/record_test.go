@@ -158,7 +158,7 @@ func TestNotesOfARecording(t *testing.T) {
 	rows := [][]row.Value{stock("A", "S1", "-1")}
 	k := after(t, f.rule, stockColumns, due.Add(-time.Hour), rows)
 	text, notes := f.record(t, site{rows: rows, ledger: k}.preview(t, f.rule), "wh_id")
-	if len(notes) != 3 || !strings.Contains(notes[0], "more runs") || !strings.Contains(notes[1], "nothing known") || !strings.Contains(notes[2], "name of the scope") {
+	if len(notes) != 3 || !strings.Contains(notes[0], "more runs") || !strings.Contains(notes[1], "without known findings") || !strings.Contains(notes[2], "name of the scope") {
 		t.Errorf("%q", notes)
 	}
 	if strings.Count(text, "119240") != 1 {
