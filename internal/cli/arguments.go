@@ -20,7 +20,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// takes refuses any other number of arguments than these, and names them.
+// takes returns a check that the command gets exactly these arguments. The error names the arguments.
 func takes(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -33,7 +33,8 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// diffTakes says besides how a source is named: a value of --source that stands behind a blank is an argument.
+// diffTakes checks the arguments of rules diff. A value of --source after a space counts as an argument, so the error
+// explains how to name a source.
 func diffTakes(cmd *cobra.Command, args []string) error {
 	if len(args) == 3 && cmd.Flags().Changed("source") {
 		return usage("%s takes OLD and NEW, not 3 arguments; to name a source write --source=NAME", cmd.CommandPath())
@@ -41,16 +42,16 @@ func diffTakes(cmd *cobra.Command, args []string) error {
 	return takes("OLD", "NEW")(cmd, args)
 }
 
-// hasLines declares that the texts of these flags may have several lines.
+// hasLines allows several lines in the texts of these flags.
 func hasLines(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := flags.SetAnnotation(name, text.Tag, []string{"lines"}); err != nil {
-			panic(err) // there is no such flag: a mistake in the program
+			panic(err) // a mistake in the program: the flag does not exist
 		}
 	}
 }
 
-// checkTexts holds arguments and flags to the policy of texts.
+// checkTexts checks arguments and flags against the policy of texts (internal/text).
 func checkTexts(cmd *cobra.Command, args []string) error {
 	for i, arg := range args {
 		if fault := text.Check(arg, text.Line); fault != nil {
@@ -73,10 +74,11 @@ func checkTexts(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// asError is the fault with its code.
+// asError returns the fault as an error with its code.
 func asError(fault error) error { return fmt.Errorf("%s: %w", text.Code, fault) }
 
-// checkJSON holds JSON to the policy of texts, as the type says that it is decoded into; T any is JSON of which nothing is known.
+// checkJSON checks JSON against the policy of texts. T is the type into which the JSON is decoded; use any for JSON of
+// an unknown form.
 func checkJSON[T any](data []byte) error {
 	if fault := text.CheckJSON(data, reflect.TypeFor[T]()); fault != nil {
 		return asError(fault)
@@ -84,7 +86,7 @@ func checkJSON[T any](data []byte) error {
 	return nil
 }
 
-// takesItems refuses anything but a queue and one item or several.
+// takesItems checks that the arguments are a queue and at least one item.
 func takesItems(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return takes("QUEUE", "ITEM")(cmd, args)
@@ -92,7 +94,7 @@ func takesItems(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// spanFlag is the text of a flag that is a duration, as the API takes it.
+// spanFlag is the value of a duration flag, as a text that the API accepts.
 type spanFlag string
 
 // anyFlag tells whether one of the flags was given.
@@ -117,7 +119,7 @@ func (c *command) open(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// Set keeps the text where it is a duration.
+// Set stores the text, or returns an error if the text is no duration.
 func (s *spanFlag) Set(text string) error {
 	_, err := strictyaml.ParseDuration(text)
 	if err == nil {
@@ -126,16 +128,17 @@ func (s *spanFlag) Set(text string) error {
 	return err
 }
 
-// String is the text.
+// String returns the text.
 func (s *spanFlag) String() string { return string(*s) }
 
-// Type is how the help names it.
+// Type returns the name of the kind for the help.
 func (s *spanFlag) Type() string { return "duration" }
 
-// completionTimeout is how long a shell may have to wait for the names that a server knows.
+// completionTimeout is the longest time that a shell waits for names from the server.
 const completionTimeout = 1500 * time.Millisecond
 
-// lists are what the API has names of: the path, the member that has the list, and the member of each that is its name and what it is.
+// lists has the lists of the API that complete arguments, keyed by argument: the path of the list, the member with the
+// list, and in each entry the members with the name and with a description.
 var lists = map[string]struct{ path, list, name, about string }{
 	"RULE":       {"/rules?limit=1000", "rules", "id", "title"},
 	"QUEUE":      {"/queues", "queues", "name", ""},
@@ -147,10 +150,10 @@ var lists = map[string]struct{ path, list, name, about string }{
 	"SILENCE":    {"/silences", "silences", "id", "comment"},
 }
 
-// flagLists are the flags whose value is such a name.
+// flagLists has the flags whose value is a name from lists, each with its key in lists.
 var flagLists = map[string]string{"rule": "RULE", "sink": "SINK", "type": "TYPE", "subscriber": "SUBSCRIBER", "deliver": "SINK"}
 
-// fixedFlags are the flags that take one of a few words.
+// fixedFlags has the flags with a fixed set of values.
 var fixedFlags = map[string][]string{
 	"output": {"table", "json", "yaml"}, "driver": {"postgres", "mysql", "sqlserver", "oracle", "sqlite"}, "log-level": {"debug", "info", "warn", "error"}, "log-format": {"text", "json"},
 	"access": roleNames(),
@@ -164,10 +167,11 @@ func roleNames() []string {
 	return names
 }
 
-// fileArguments are the arguments that are files.
+// fileArguments lists the arguments that are paths of files.
 var fileArguments = []string{"FILE", "PATH", "OLD", "NEW"}
 
-// complete has shells complete what the commands take: names from the server where a command talks to one, and else words and files.
+// complete sets up the completion in shells: names from the server for commands that use a server, else fixed words and
+// files.
 func (c *command) complete(root *cobra.Command) {
 	c.completeFlags(root)
 	for _, cmd := range root.Commands() {
@@ -195,20 +199,20 @@ func (c *command) complete(root *cobra.Command) {
 	}
 }
 
-// argumentsOf are the arguments that a usage names: "show QUEUE [ITEM]" has QUEUE and ITEM.
+// argumentsOf returns the arguments in a usage line: QUEUE and ITEM for "show QUEUE [ITEM]".
 func argumentsOf(use string) []string {
 	var list []string
 	for _, word := range strings.Fields(use)[1:] {
 		word = strings.Trim(word, "[]….")
 		if word == "|" || strings.HasPrefix(word, "-") {
-			break // the rest is flags, or another way to call it
+			break // Flags follow, or another form of the command.
 		}
 		list = append(list, word)
 	}
 	return list
 }
 
-// completeFlags has the values of a command's flags completed.
+// completeFlags sets up the completion for the values of a command's flags.
 func (c *command) completeFlags(cmd *cobra.Command) {
 	for name, words := range fixedFlags {
 		if cmd.Flags().Lookup(name) != nil || cmd.PersistentFlags().Lookup(name) != nil {
@@ -227,7 +231,8 @@ func (c *command) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// namesOf asks the server for the names that begin so. Whatever goes wrong, there are none: a shell shows no errors while somebody types.
+// namesOf asks the server for the names that begin with the typed text. It returns no names after an error, because a
+// shell shows no errors while somebody types.
 func (c *command) namesOf(cmd *cobra.Command, argument, typed string) []string {
 	of, ok := lists[argument]
 	ctx := cmd.Context()
@@ -250,7 +255,7 @@ func (c *command) namesOf(cmd *cobra.Command, argument, typed string) []string {
 			continue
 		}
 		if about != "" {
-			name += "\t" + terminal.OneLine(about) // shells show what stands behind the tab, and complete what stands before
+			name += "\t" + terminal.OneLine(about) // A shell completes the text before the tab, and shows the text after the tab as a description.
 		}
 		names = append(names, name)
 	}

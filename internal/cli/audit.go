@@ -17,7 +17,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// mostChanges is how many changes a page of the server may have.
+// mostChanges is the server's limit of changes in a page.
 const mostChanges = 1000
 
 // auditCommands are the commands about the audit.
@@ -72,7 +72,7 @@ func writeAudit(w io.Writer, width int, page *wire.AuditForm) {
 		fmt.Fprintln(w, "There are no such changes.")
 		return
 	}
-	header := []string{"AT", "BY", "ACTION", "OBJECT", "FROM", "TO", "REASON", "VIA"} // what matters most first
+	header := []string{"AT", "BY", "ACTION", "OBJECT", "FROM", "TO", "REASON", "VIA"} // The most important columns come first.
 	rows := make([][]string, len(page.Changes))
 	for i := range page.Changes {
 		s := &page.Changes[i]
@@ -85,13 +85,13 @@ func writeAudit(w io.Writer, width int, page *wire.AuditForm) {
 	}
 }
 
-// longestState is how much of a state a table shows, in characters.
+// longestState is the longest text of a state in a table, in characters.
 const longestState = 60
 
-// toldElsewhere are members of a state that the record itself says in other columns.
+// toldElsewhere lists the members of a state that the table shows in other columns.
 var toldElsewhere = []string{"at", "by", "reason", "rule", "scope", "id", "author", "comment"}
 
-// short is two states in few words: name=value of what stands in one of them alone. What is called a state comes first.
+// short returns the differences between two states, as name=value. The member called state comes first.
 func short(before, after wire.AuditState) (from, to string) {
 	old, now := membersOf(before), membersOf(after)
 	return shortened(old, now), shortened(now, old)
@@ -117,7 +117,7 @@ func membersOf(state wire.AuditState) []string {
 	return members(v, "")
 }
 
-// members are the single values of a state, each with its name.
+// members returns the single values of a state, each with its name.
 func members(v any, name string) []string {
 	switch x := v.(type) {
 	case map[string]any:

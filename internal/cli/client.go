@@ -24,19 +24,19 @@ import (
 )
 
 const (
-	agent          = "tallyman-cli/" // what the User-Agent begins with
+	agent          = "tallyman-cli/" // the beginning of the User-Agent header
 	defaultServer  = "http://127.0.0.1:8080"
 	requestTimeout = 30 * time.Second
 	maxAnswer      = 96 << 20 // bytes: 1,000 items of a queue with the largest payloads
 )
 
-// client talks to a server's API.
+// client calls the API of a server.
 type client struct {
 	base   string // without a trailing slash
 	http   *http.Client
-	header http.Header // that requests have besides
+	header http.Header // additional headers of each request
 	token  string      // the bearer token; "" = none
-	bad    error       // what is wrong with the files of token and authority
+	bad    error       // the error of reading the token file or the CA file; each request returns it
 }
 
 func (c *command) client() *client {
@@ -49,7 +49,7 @@ func (c *command) client() *client {
 	return &client{base: strings.TrimRight(server, "/"), http: caller, token: token, bad: cmp.Or(badToken, badFile)}
 }
 
-// repeatable is client for a request that may be repeated under the key; "" = it has none.
+// repeatable returns a client that sends the idempotency key with a request. The empty key sends none.
 func (c *command) repeatable(key string) *client {
 	cl := c.client()
 	if key != "" {
@@ -58,7 +58,7 @@ func (c *command) repeatable(key string) *client {
 	return cl
 }
 
-// readAtMost reads everything, or fails where there is more than so many bytes: nothing is cut off in silence.
+// readAtMost reads everything. It returns an error if there are more than most bytes, and never cuts off silently.
 func readAtMost(from io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err == nil && int64(len(b)) > most {
@@ -67,7 +67,7 @@ func readAtMost(from io.Reader, most int64) ([]byte, error) {
 	return b, err
 }
 
-// maxTokenFile bounds what is read of a token's file, in bytes.
+// maxTokenFile is the largest size of a token file, in bytes.
 const maxTokenFile = 64 << 10
 
 // token is what the file of --token-file has, or $TALLYMAN_TOKEN. There is no flag for the token itself: others see command lines.
@@ -91,7 +91,8 @@ func (c *command) token() (string, error) {
 	return token, nil
 }
 
-// show makes a request and prints the answer: for programs as it came, for people as write says what was decoded.
+// show makes a request and prints the answer. Programs get the answer unchanged. For people, write prints the decoded
+// form.
 func show[T any](ctx context.Context, c *command, method, path string, body any, write func(w io.Writer, form *T)) error {
 	var form T
 	raw, err := c.client().ask(ctx, method, path, body, &form)
@@ -101,7 +102,8 @@ func show[T any](ctx context.Context, c *command, method, path string, body any,
 	return c.print(raw, func(w io.Writer) { write(w, &form) })
 }
 
-// pages asks for every page of a list. take keeps what a page has, and returns the cursor behind the page; "" ends the list.
+// pages requests every page of a list. take stores the entries of a page and returns the cursor of the next page. The
+// empty cursor ends the list.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, take func(page *T) (cursor string)) error {
 	query.Set("limit", "1000")
 	for {
@@ -117,7 +119,7 @@ func pages[T any](ctx context.Context, c *client, path string, query url.Values,
 	}
 }
 
-// ask makes a request, and returns the answer as it came beside what was decoded into form.
+// ask makes a request. It decodes the answer into form, and also returns the unchanged answer.
 func (c *client) ask(ctx context.Context, method, path string, body, form any) (json.RawMessage, error) {
 	var raw json.RawMessage
 	if err := c.do(ctx, method, path, body, &raw); err != nil {
@@ -182,7 +184,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 	return nil
 }
 
-// queryOf is the query of these values; what is empty is left out.
+// queryOf returns a query with these values. It leaves out empty values.
 func queryOf(values map[string]string) url.Values {
 	query := url.Values{}
 	for name, value := range values {
@@ -193,7 +195,7 @@ func queryOf(values map[string]string) url.Values {
 	return query
 }
 
-// withQuery puts a query behind a path.
+// withQuery appends a query to a path.
 func withQuery(path string, query url.Values) string {
 	if len(query) == 0 {
 		return path
@@ -201,7 +203,7 @@ func withQuery(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// withServer adds the flags of commands that talk to a server.
+// withServer adds the flags of commands that call a server.
 func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")
 	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file that holds the token to call with (default the token in $TALLYMAN_TOKEN)")
@@ -209,8 +211,8 @@ func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// httpClient calls within the timeout, and trusts the authority of --ca-file besides the system's. It follows nobody elsewhere: the token is
-// for the server that was named.
+// httpClient returns an HTTP client with the timeout. The client trusts the authority of --ca-file in addition to the
+// system's authorities. It follows no redirect to another server, because the token is for the named server only.
 func (c *command) httpClient(timeout time.Duration) (*http.Client, error) {
 	h := &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	file := cmp.Or(c.caFile, c.getenv("TALLYMAN_CA_FILE"))
@@ -234,9 +236,9 @@ func (c *command) httpClient(timeout time.Duration) (*http.Client, error) {
 	return h, nil
 }
 
-// unanswered is the error of a request that got no answer, with what to do about it.
+// unanswered returns the error of a request without an answer, with advice.
 func (c *client) unanswered(err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the whole URL
+	if wrapped, ok := errors.AsType[*url.Error](err); ok { // The text of err repeats the whole URL.
 		err = wrapped.Err
 	}
 	next := "is it the address of a Tallyman server (--server or TALLYMAN_SERVER)?"
@@ -257,12 +259,12 @@ func (c *client) unanswered(err error) error {
 	return unreachable(fmt.Errorf("no answer from %s: %w; %s", c.base, err, next))
 }
 
-// strange is the error of an answer that Tallyman would not give.
+// strange returns the error of an answer that cannot come from Tallyman.
 func (c *client) strange(err error) error {
 	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w; is this the address of another server?", c.base, err))
 }
 
-// foreign is the error of an answer that is no problem of Tallyman's.
+// foreign returns the error of an answer that is not in the problem format of Tallyman.
 func (c *client) foreign(res *http.Response, body []byte) error {
 	what := fmt.Sprintf("%s answers %d %s", c.base, res.StatusCode, http.StatusText(res.StatusCode))
 	next := "which is not an answer of Tallyman: is this the address of another server, or of a proxy?"
@@ -277,12 +279,12 @@ func (c *client) foreign(res *http.Response, body []byte) error {
 	return unreachable(fmt.Errorf("%s, %s", what, next))
 }
 
-// isPage tells whether an answer is for people.
+// isPage tells whether the answer is an HTML page.
 func isPage(res *http.Response) bool {
 	return strings.HasPrefix(res.Header.Get("Content-Type"), "text/html")
 }
 
-// whatNext says what the caller can do about a problem; "" where the problem says it.
+// whatNext has advice for the caller, by the code of the problem. Other problems bring their own advice.
 var whatNext = map[wire.Code]string{
 	wire.CodeMissingParameter: "the flag of that name says it",
 	wire.CodeTokenMissing:     "name its file with --token-file, or set TALLYMAN_TOKEN",
@@ -294,14 +296,14 @@ var whatNext = map[wire.Code]string{
 	wire.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
 }
 
-// refused makes the server's problem an error: its own words where it is one of Tallyman's.
+// refused returns the answer of the server as an error, with the text of the problem if Tallyman has answered.
 func (c *client) refused(res *http.Response, body []byte) error {
 	var p wire.Problem
 	if json.Unmarshal(body, &p) != nil || p.Code == "" {
 		return c.foreign(res, body)
 	}
 	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
-	for _, f := range p.Errors[min(1, len(p.Errors)):] { // the detail is the first
+	for _, f := range p.Errors[min(1, len(p.Errors)):] { // The detail repeats the first error.
 		err = fmt.Errorf("%w\n  %s: %s", err, f.Location, f.Message)
 	}
 	if next := whatNext[p.Code]; next != "" {
@@ -313,7 +315,7 @@ func (c *client) refused(res *http.Response, body []byte) error {
 	return &refusedError{p.Code, err}
 }
 
-// refusedError is a problem that the server found with a request.
+// refusedError is the problem with which the server refused a request.
 type refusedError struct {
 	code wire.Code
 	err  error
@@ -323,7 +325,7 @@ func (r *refusedError) Error() string { return r.err.Error() }
 
 func (r *refusedError) Unwrap() error { return r.err }
 
-// hasCode tells whether the server refused a request for that reason.
+// hasCode tells whether err is a refusal of the server with this code.
 func hasCode(err error, code wire.Code) bool {
 	r, ok := errors.AsType[*refusedError](err)
 	return ok && r.code == code

@@ -49,7 +49,7 @@ once, and missed firings run as catch_up of each rule says.`,
 	return cmd
 }
 
-// writeClock writes how the clock stands.
+// writeClock writes the state of the clock.
 func writeClock(w io.Writer, form *wire.ClockForm) {
 	fmt.Fprintf(w, "Nodes go by %s.\n", stamp(form.Now))
 	if text := clockTerm(form); text != "" {
@@ -60,7 +60,7 @@ func writeClock(w io.Writer, form *wire.ClockForm) {
 	}
 }
 
-// clockTerm says when the clock went back; "" where it never did.
+// clockTerm returns when the clock went back. It is empty if the clock never went back.
 func clockTerm(form *wire.ClockForm) string {
 	if form == nil || form.Term == 0 {
 		return ""

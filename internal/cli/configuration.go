@@ -87,7 +87,7 @@ func writeConfigCheck(w io.Writer, file string, problems problem.List, cfg *conf
 		count(len(cfg.Sources), "source"), count(len(cfg.Sinks), "sink"), cfg.Ledger.Driver, redis, cfg.HTTP.Scheme(), cfg.HTTP.Listen)
 }
 
-// writeSourceChecks says of every source what its user may do, and then what takes that away.
+// writeSourceChecks writes the dangerous rights of each source's user, and then the SQL that revokes the rights.
 func writeSourceChecks(w io.Writer, checks []app.SourceCheck) {
 	for _, s := range checks {
 		switch {
@@ -110,13 +110,13 @@ func writeSourceChecks(w io.Writer, checks []app.SourceCheck) {
 	}
 }
 
-// diagnostic is a problem as editors read it. Lines and columns count from 1, columns in characters; without a line it is about
-// the file as a whole.
+// diagnostic is a problem in the form for editors. Lines and columns count from 1, columns in characters. A diagnostic
+// without a line is about the whole file.
 type diagnostic struct {
 	File      string `json:"file"`
 	Line      int    `json:"line"`
 	Column    int    `json:"column"`
-	EndColumn int    `json:"endColumn,omitempty"` // behind the last character, where known
+	EndColumn int    `json:"endColumn,omitempty"` // the column after the last character, if known
 	Severity  string `json:"severity"`            // error, warning or note
 	Code      string `json:"code"`
 	Message   string `json:"message"`
@@ -124,14 +124,15 @@ type diagnostic struct {
 	Rule      string `json:"rule,omitempty"`
 }
 
-// The severities. A warning is something that could not be checked; a note is good to know.
+// The severities. A warning means that something could not be checked. A note is only information.
 const (
 	severityError   = "error"
 	severityWarning = "warning"
 	severityNote    = "note"
 )
 
-// diagnostics is a list, not null, in JSON.
+// diagnostics returns the problems, warnings and notes as one list. The list is never nil, so that JSON has [] and not
+// null.
 func diagnostics(problems, warnings, notes problem.List) []diagnostic {
 	list := []diagnostic{}
 	add := func(severity string, found problem.List) {

@@ -53,7 +53,7 @@ func (f *deliveryFlags) query() url.Values {
 	return query
 }
 
-// causes groups what failed or timed out.
+// causes returns the command that groups failed and timed out deliveries by cause.
 func (c deliveryCommands) causes() *cobra.Command {
 	var warehouse string
 	cmd := c.withServer(&cobra.Command{
@@ -136,7 +136,7 @@ func (c deliveryCommands) show() *cobra.Command {
 	})
 }
 
-// listDeliveries reads as many pages as the limit asks for; 0 is all.
+// listDeliveries reads pages until it has limit deliveries. The limit 0 means all deliveries.
 func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int, after string) (*wire.DeliveriesForm, error) {
 	const page = 1000
 	all := &wire.DeliveriesForm{Deliveries: []wire.DeliveryForm{}, Cursor: after}
@@ -160,7 +160,7 @@ func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int
 	}
 }
 
-// moreDeliveries says how to see the rest.
+// moreDeliveries writes how to list the next deliveries.
 func moreDeliveries(w io.Writer, cursor string) {
 	if cursor != "" {
 		fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s continues.\n", cursor)
@@ -173,7 +173,7 @@ func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time
 		fmt.Fprintln(w, "There are no such deliveries.")
 		return
 	}
-	header := []string{"DELIVERY", "SINK", "STATE", "ATTEMPTS", "NEXT", "LAST ERROR", "TITLE", "WAREHOUSE", "AGE", "NOTICE"} // what matters most first
+	header := []string{"DELIVERY", "SINK", "STATE", "ATTEMPTS", "NEXT", "LAST ERROR", "TITLE", "WAREHOUSE", "AGE", "NOTICE"} // The most important columns come first.
 	if width < roomForNotices {
 		header = header[:len(header)-1]
 	}
@@ -188,10 +188,10 @@ func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time
 	moreDeliveries(w, list.Cursor)
 }
 
-// roomForNotices is the width from which on the ids of notices leave room for what is read first.
+// roomForNotices is the width of the terminal, in columns, from which a table has room for the ids of notices.
 const roomForNotices = 150
 
-// next says in few words when a delivery is tried.
+// next returns a short text with the time of the next attempt.
 func next(d *wire.DeliveryForm, now time.Time) string {
 	switch {
 	case d.State != "pending":
@@ -233,7 +233,7 @@ func writeDelivery(w io.Writer, d *wire.DeliveryForm, now time.Time) {
 	})
 }
 
-// writeAttempts writes a line for each attempt, and below it the error.
+// writeAttempts writes a line for each attempt, with the error below the line.
 func writeAttempts(w io.Writer, width int, list []wire.AttemptForm) {
 	if len(list) == 0 {
 		return
@@ -279,7 +279,7 @@ func nextLong(d *wire.DeliveryForm, now time.Time) string {
 	return at(d.NextAttempt, now)
 }
 
-// strategyText writes a strategy as a rule would have it.
+// strategyText returns a strategy in the form of a rule file.
 func strategyText(s *wire.StrategyForm) string {
 	if s == nil {
 		return "tried until it succeeds"

@@ -16,12 +16,12 @@ import (
 	"tallyman/internal/wire"
 )
 
-// deliveryChange is a command that does something to deliveries.
+// deliveryChange describes a command that changes deliveries.
 type deliveryChange struct {
-	verb, done     string // as the path has it, and as people are told
+	verb, done     string // verb is part of the path; done is the word in the output
 	short, example string
-	states         []string // that --all chooses where no --state is given
-	reason         bool     // there is a --reason
+	states         []string // states that --all selects without --state
+	reason         bool     // the command has the flag --reason
 }
 
 func (c deliveryCommands) retry() *cobra.Command {
@@ -101,7 +101,8 @@ func deliveryNumbers(args []string) ([]int64, error) {
 
 func deliveryPath(id int64) string { return "/deliveries/" + strconv.FormatInt(id, 10) }
 
-// changeNamed changes one delivery, and says why not; or several, and says which not.
+// changeNamed changes the named deliveries. For one delivery the error says why it was not changed. For several
+// deliveries the error lists the unchanged ones.
 func (c deliveryCommands) changeNamed(ctx context.Context, k *deliveryChange, body wire.CancelManyForm) error {
 	if len(body.IDs) == 1 {
 		var d wire.DeliveryForm
@@ -122,7 +123,7 @@ func (c deliveryCommands) changeNamed(ctx context.Context, k *deliveryChange, bo
 	return unchanged(body.IDs, changed.IDs)
 }
 
-// unchanged is an error that names those that stay as they are, or nil.
+// unchanged returns an error with the deliveries that were not changed, or nil.
 func unchanged(asked, changed []int64) error {
 	var rest []string
 	for _, id := range asked {
@@ -136,7 +137,7 @@ func unchanged(asked, changed []int64) error {
 	return &exitError{ExitProblems, fmt.Errorf("no such delivery, or its state does not allow the change: %s; deliveries show NUMBER shows the state", strings.Join(rest, ", "))}
 }
 
-// one is the body for a single delivery: a retry has none.
+// one returns the request body for a single delivery. A retry has no body.
 func (k *deliveryChange) one(body wire.CancelManyForm) any {
 	if k.reason {
 		return body.CancelForm
@@ -144,7 +145,7 @@ func (k *deliveryChange) one(body wire.CancelManyForm) any {
 	return nil
 }
 
-// many is the body for several: a retry has no reason.
+// many returns the request body for several deliveries. A retry has no reason.
 func (k *deliveryChange) many(body wire.CancelManyForm) any {
 	if k.reason {
 		return body
@@ -152,7 +153,7 @@ func (k *deliveryChange) many(body wire.CancelManyForm) any {
 	return body.DeliveryChoice
 }
 
-// changeAll asks whether that is meant, and changes portion by portion until nothing is left.
+// changeAll asks the user to confirm. Then it changes the selected deliveries in portions until none is left.
 func (c deliveryCommands) changeAll(ctx context.Context, k *deliveryChange, f *deliveryFlags, body wire.CancelManyForm, yes bool) error {
 	if !yes {
 		if err := c.confirm(ctx, k, f); err != nil {
@@ -176,7 +177,7 @@ func (c deliveryCommands) changeAll(ctx context.Context, k *deliveryChange, f *d
 	}
 }
 
-// mostShown is how many deliveries are counted for a question.
+// mostShown is the largest number of deliveries that the question counts.
 const mostShown = 1000
 
 func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *deliveryFlags) error {
@@ -193,7 +194,7 @@ func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *del
 		number = "more than " + number
 	}
 	if len(list.Deliveries) == 0 {
-		return nil // and the server says so
+		return nil // The server then returns the error.
 	}
 	sure, err := terminal.NewPrompt(c.In, c.Err).Yes(fmt.Sprintf("%s %s (%s)?", strings.ToUpper(k.verb[:1])+k.verb[1:], number, strings.Join(chosen.words(), ", ")), false)
 	if err != nil {
@@ -205,7 +206,7 @@ func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *del
 	return nil
 }
 
-// words are the filter for people.
+// words returns the filter as words for people.
 func (f *deliveryFlags) words() []string {
 	var list []string
 	for _, m := range [][2]string{

@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// findCommands is the command that finds by a text.
+// findCommands has the command that searches for a text.
 type findCommands struct{ *command }
 
 func (c findCommands) find() *cobra.Command {
@@ -41,7 +41,7 @@ are items whose dedupe key is the text.`,
 	return cmd
 }
 
-// writeFound writes a table for each kind that there is something of.
+// writeFound writes a table for each kind of result. It leaves out kinds without a result.
 func writeFound(w io.Writer, width int, found *wire.FoundForm, now time.Time) {
 	if len(found.Notices)+len(found.Findings)+len(found.Items) == 0 {
 		fmt.Fprintln(w, "Nothing contains this text.")

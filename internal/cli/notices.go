@@ -28,7 +28,7 @@ func (c noticeCommands) notices() *cobra.Command {
 		c.readAll())
 }
 
-// reader is who reads, and where; what is left out is the token's.
+// reader has the subscribers and the warehouse of a request about an inbox. Empty fields mean those of the token.
 type reader struct {
 	warehouse   string
 	subscribers []string
@@ -47,7 +47,7 @@ func (r *reader) query() url.Values {
 	return q
 }
 
-// mark makes the command that records a mark of a user.
+// mark makes the command that marks notices as read or acked for a user.
 func (c noticeCommands) mark(verb, done, short, needless string) *cobra.Command {
 	var r reader
 	cmd := c.withServer(&cobra.Command{
@@ -101,10 +101,10 @@ Waiting deliveries of these notices with unless: read are canceled. Modal notice
 	return cmd
 }
 
-// farAway is a time, in ms since 1970, since which nothing was delivered.
+// farAway is a time in the far future, in ms since 1970. A poll from this time returns no notices.
 const farAway = "9007199254740"
 
-// cursorNow polls for a page without notices, whose cursor is where the inboxes are.
+// cursorNow polls a page without notices. It returns the cursor of the page, which is the current end of the inboxes.
 func (c *client) cursorNow(ctx context.Context, r *reader) (string, error) {
 	q := r.query()
 	q.Set("since", farAway)
@@ -113,7 +113,7 @@ func (c *client) cursorNow(ctx context.Context, r *reader) (string, error) {
 	return pg.Cursor, err
 }
 
-// pollFlags say whose notices are asked for.
+// pollFlags are the flags that select the notices of a poll.
 type pollFlags struct {
 	reader
 
@@ -128,7 +128,7 @@ func (f *pollFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.since, "since", "", "delivered since: a span such as 2h, or a time such as 2026-06-01T08:00:00Z")
 }
 
-// query is a poll's.
+// query returns the query of a poll.
 func (f *pollFlags) query(now time.Time) (url.Values, error) {
 	query := f.reader.query()
 	query.Set("limit", "200")
@@ -148,7 +148,7 @@ func (f *pollFlags) query(now time.Time) (url.Values, error) {
 	return query, nil
 }
 
-// sinceTime reads a span or a time.
+// sinceTime parses a duration before now, or a time.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if span, err := strictyaml.ParseDuration(text); err == nil && span >= 0 {
 		return now.Add(-span), nil
@@ -160,17 +160,17 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// noticePage is a page of notices as the server gave them.
+// noticePage is a page of notices. Each notice stays as the server has sent it.
 type noticePage struct {
 	Notices []json.RawMessage `json:"notices"`
 	Cursor  string            `json:"cursor"`
 	More    bool              `json:"more"`
 	Reset   bool              `json:"reset"`
 	Reason  string            `json:"resetReason"`
-	Missed  *int              `json:"missed"` // nil = not known
+	Missed  *int              `json:"missed"` // nil = unknown
 }
 
-// noticeLine is what a line of a notice shows.
+// noticeLine has the members of a notice that its line shows.
 type noticeLine struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`
@@ -185,11 +185,11 @@ type noticeLine struct {
 
 func lineOf(raw json.RawMessage) noticeLine {
 	var n noticeLine
-	_ = json.Unmarshal(raw, &n) // what is of another kind stays empty; -o json has it
+	_ = json.Unmarshal(raw, &n) // A member of another kind stays empty here. The output -o json has it.
 	return n
 }
 
-// state is what the user has done with it.
+// state returns whether the user has read or acked the notice.
 func (n *noticeLine) state() string {
 	switch {
 	case n.Acked:
@@ -235,7 +235,7 @@ func (c noticeCommands) list() *cobra.Command {
 	return cmd
 }
 
-// window gives each notice from the start of the query to now, and returns the cursor behind them.
+// window calls each for every notice from the start of the query until now. It returns the cursor after the last notice.
 func (c *client) window(ctx context.Context, query url.Values, each func(json.RawMessage)) (cursor string, err error) {
 	for {
 		var page noticePage

@@ -58,7 +58,7 @@ its type in the warehouse. Without sinks the notice goes into the inbox. With --
 	return cmd
 }
 
-// sendBody is what the request says: the notice of the flags, or the notices of a file.
+// sendBody returns the body of the request: the notice from the flags, or the notices from a file.
 func (c noticeCommands) sendBody(cmd *cobra.Command, f *sendFlags, args []string) (any, error) {
 	if len(args) == 0 {
 		form, err := f.form(cmd, func(code string) (fieldKinds, error) { return c.client().fieldKinds(cmd.Context(), code) })
@@ -73,7 +73,7 @@ func (c noticeCommands) sendBody(cmd *cobra.Command, f *sendFlags, args []string
 	return c.readNotices(args[0])
 }
 
-// readNotices reads a file of notices and leaves them as they are: what is wrong with them the server says.
+// readNotices reads a file of notices and does not check them. The server checks them.
 func (c noticeCommands) readNotices(name string) (any, error) {
 	in, err := c.open(name)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c noticeCommands) readNotices(name string) (any, error) {
 	return map[string][]json.RawMessage{"notices": {text}}, inFile(name, checkJSON[wire.SendNoticeForm](text))
 }
 
-// inFile names the file that an error is about.
+// inFile adds the name of the file to an error.
 func inFile(name string, err error) error {
 	if err == nil {
 		return nil
@@ -120,7 +120,7 @@ func inFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// fieldKinds are the kinds of a type's fields by name.
+// fieldKinds has the kind of each field of a type, keyed by name.
 type fieldKinds map[string]struct {
 	Type string `json:"type"`
 }
@@ -133,7 +133,7 @@ func (c *client) fieldKinds(ctx context.Context, code string) (fieldKinds, error
 	return typ.Fields, err
 }
 
-// writeSent says what became of the notices, for people.
+// writeSent writes the result for each notice, for people.
 func writeSent(w io.Writer, notices []wire.SentNoticeForm) {
 	deliveries, alone := 0, 0
 	for _, n := range notices {
@@ -156,7 +156,7 @@ func writeSent(w io.Writer, notices []wire.SentNoticeForm) {
 	}
 }
 
-// placeInFile is the line and column at which a text stops being JSON that everybody reads in the same way.
+// placeInFile returns the line and column of the first error in a JSON text.
 func placeInFile(text []byte, err error) string {
 	bad, ok := errors.AsType[*strictjson.Error](err)
 	if !ok {
@@ -167,7 +167,7 @@ func placeInFile(text []byte, err error) string {
 	return fmt.Sprintf("line %d, column %d", line, len(read)-before+1)
 }
 
-// sendFlags is a notice as flags say it.
+// sendFlags are the flags that describe a notice.
 type sendFlags struct {
 	notice  wire.SendNoticeForm
 	data    []string
@@ -176,7 +176,7 @@ type sendFlags struct {
 	popup   bool
 }
 
-// sendFlagNames are those that a file has instead.
+// sendFlagNames lists the flags that cannot be used together with a file.
 var sendFlagNames = []string{"type", "warehouse", "title", "body", "data", "priority", "popup", "label", "expires", "recipient", "deliver"}
 
 func (f *sendFlags) add(flags *pflag.FlagSet) {
@@ -195,7 +195,7 @@ func (f *sendFlags) add(flags *pflag.FlagSet) {
 	hasLines(flags, "body", "data")
 }
 
-// form is the notice as the API takes it. kinds returns the kinds of a type's fields.
+// form returns the notice in the form of the API. kinds returns the kinds of a type's fields.
 func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds, error)) (wire.SendNoticeForm, error) {
 	n := f.notice
 	switch {
@@ -238,9 +238,9 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 	return n, nil
 }
 
-// withinLimits says before the server does what is beyond the limits of a notice.
+// withinLimits checks a notice against the limits before the request. The error is wrong usage, and has the first fault.
 func withinLimits(n *wire.SendNoticeForm) error {
-	life := notice.MaxLife // stands in for the type's, which the server knows
+	life := notice.MaxLife // used in place of the type's retention, which only the server knows
 	if n.Expires != "" {
 		var err error
 		if life, err = strictyaml.ParseDuration(n.Expires); err != nil {
@@ -260,20 +260,21 @@ func withinLimits(n *wire.SendNoticeForm) error {
 	return nil
 }
 
-// fieldJSON writes a value as its kind has it. What does not fit goes as a text, for the server to say so.
+// fieldJSON returns a value as JSON of its kind. A value that does not fit the kind becomes a text, and the server
+// refuses the text.
 func fieldJSON(kind catalog.FieldKind, value string) json.RawMessage {
 	plain := kind == catalog.Int || kind == catalog.Bool
 	if plain && json.Valid([]byte(value)) {
 		return json.RawMessage(value)
 	}
 	text, err := json.Marshal(value)
-	if err != nil { // a string always encodes
+	if err != nil { // Encoding a string never fails.
 		return nil
 	}
 	return text
 }
 
-// namedValues reads NAME=VALUE texts.
+// namedValues parses texts of the form NAME=VALUE.
 func namedValues(flag string, list []string) (map[string]string, error) {
 	if len(list) == 0 {
 		return nil, nil //nolint:nilnil // there are none
@@ -292,7 +293,7 @@ func namedValues(flag string, list []string) (map[string]string, error) {
 	return out, nil
 }
 
-// parseDeliver reads SINK,strategy=timed,within=30m.
+// parseDeliver parses a text such as SINK,strategy=timed,within=30m.
 func parseDeliver(text string) (wire.DeliverForm, error) {
 	sink, rest, _ := strings.Cut(text, ",")
 	d := wire.DeliverForm{Sink: sink}

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	tailWait  = "25s" // of a poll; less than requestTimeout
+	tailWait  = "25s" // wait of a poll; must be less than requestTimeout
 	firstRest = 500 * time.Millisecond
 	longRest  = 5 * time.Second
-	mostSeen  = 20_000 // notices that are remembered, to print none twice after a reset
+	mostSeen  = 20_000 // remembered ids of notices, so that no notice is printed twice after a reset
 )
 
 func (c noticeCommands) tail() *cobra.Command {
@@ -54,7 +54,7 @@ The command goes on over restarts of the server and of Redis: no notice is left 
 	return cmd
 }
 
-// tail prints notices as they come.
+// tail prints notices as they arrive.
 type tail struct {
 	*command
 
@@ -63,7 +63,7 @@ type tail struct {
 	seen   *idMemory
 }
 
-// run prints the last of those that are there, all with -1, and follows.
+// run prints the last notices of the inboxes, and then each new notice. A last of -1 means all notices.
 func (t *tail) run(ctx context.Context, last int) error {
 	var latest []json.RawMessage
 	cursor, err := t.client.window(ctx, t.query, func(n json.RawMessage) {
@@ -82,7 +82,7 @@ func (t *tail) run(ctx context.Context, last int) error {
 	return unlessStopped(ctx, t.follow(ctx, cursor))
 }
 
-// follow polls until the context ends or the server refuses; what may come back is waited for.
+// follow polls until the context ends or the server refuses the poll. After a temporary error follow tries again.
 func (t *tail) follow(ctx context.Context, cursor string) error {
 	rest := firstRest
 	away := false
@@ -120,7 +120,7 @@ func (t *tail) follow(ctx context.Context, cursor string) error {
 	}
 }
 
-// resetLine says why the last 3 days come again, and what does not come any more.
+// resetLine returns a line about a reset: the reason, and how many notices are missed.
 func (p *noticePage) resetLine() string {
 	missed := "it is not known how many notices were missed"
 	if p.Missed != nil {
@@ -129,7 +129,7 @@ func (p *noticePage) resetLine() string {
 	return "the server starts the last 3 days again (" + p.Reason + "); " + missed
 }
 
-// fresh leaves out what was printed: after a reset the last 3 days come again.
+// fresh leaves out notices that were printed already. After a reset the server sends the last 3 days again.
 func (t *tail) fresh(list []json.RawMessage) []json.RawMessage {
 	var fresh []json.RawMessage
 	for _, n := range list {
@@ -166,7 +166,7 @@ func (t *tail) writeOne(raw json.RawMessage) error {
 	return err
 }
 
-// pause waits, and tells whether it was for the whole time.
+// pause waits, and returns whether the whole time has passed.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -178,7 +178,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unlessStopped makes it fine to stop a command that would never end by itself.
+// unlessStopped returns nil instead of the error if the user has stopped the command. A command that follows never ends
+// by itself, so its stop is no error.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -186,7 +187,7 @@ func unlessStopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// idMemory remembers the last ids.
+// idMemory remembers the ids that were added last.
 type idMemory struct {
 	ids  map[string]bool
 	ring []string
@@ -197,7 +198,7 @@ func newIDMemory(most int) *idMemory {
 	return &idMemory{ids: map[string]bool{}, ring: make([]string, most)}
 }
 
-// isNew tells whether the id is new, and remembers it.
+// isNew returns whether the id is new, and remembers the id.
 func (s *idMemory) isNew(id string) bool {
 	if s.ids[id] {
 		return false

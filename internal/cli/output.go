@@ -21,7 +21,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// print writes v as -o says; for people, write does it.
+// print writes v in the format of -o. For people, write prints the text.
 func (c *command) print(v any, write func(w io.Writer)) error {
 	switch c.output {
 	case "json":
@@ -31,12 +31,12 @@ func (c *command) print(v any, write func(w io.Writer)) error {
 	default:
 		shown := text.NewWriter(c.Out)
 		write(shown)
-		_ = shown.Flush() // as all output: if that is gone, nobody reads on
+		_ = shown.Flush() // An error is ignored, as for all output: then the reader is gone.
 		return nil
 	}
 }
 
-// writeJSON writes the value as it is; what no text may have stands as an escape.
+// writeJSON writes the value as JSON, with escapes for characters that the policy of texts refuses.
 func writeJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -60,13 +60,13 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// width is how many columns a line may have.
+// width returns the number of columns of a line.
 func (c *command) width() int { return terminal.Width(c.Out, c.getenv("COLUMNS")) }
 
 // stamp writes a time in UTC, as lists and pages show times.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// at writes a time, and how far away it is where it is to come.
+// at formats a time. For a future time it adds the duration from now.
 func at(t *time.Time, now time.Time) string {
 	switch {
 	case t == nil:
@@ -77,12 +77,12 @@ func at(t *time.Time, now time.Time) string {
 	return stamp(*t)
 }
 
-// until writes how long it is from now to the time.
+// until formats the duration from now to the time.
 func until(t, now time.Time) string {
 	return lasting(int64(t.Sub(now).Round(time.Second) / time.Second))
 }
 
-// lasting writes seconds as people do: two units at most.
+// lasting formats seconds with at most two units, such as 2h5m.
 func lasting(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	days := d / (24 * time.Hour)
@@ -99,7 +99,7 @@ func lasting(seconds int64) string {
 	return text
 }
 
-// when is stamp of a time that may be missing.
+// when is stamp for a time that may be nil.
 func when(t *time.Time) string {
 	if t == nil {
 		return terminal.Nothing
@@ -107,7 +107,7 @@ func when(t *time.Time) string {
 	return stamp(*t)
 }
 
-// orDash is the text, or what a cell has that has nothing to say.
+// orDash returns the text, or the mark of an empty cell.
 func orDash(s string) string {
 	if s == "" {
 		return terminal.Nothing
@@ -115,7 +115,7 @@ func orDash(s string) string {
 	return s
 }
 
-// within is " in SCOPE", where there is one.
+// within returns " in SCOPE", or nothing without a scope.
 func within(scope string) string {
 	if scope == "" {
 		return ""
@@ -123,7 +123,7 @@ func within(scope string) string {
 	return " in " + scope
 }
 
-// titled is ": TITLE", where there is one.
+// titled returns ": TITLE", or nothing without a title.
 func titled(title string) string {
 	if title == "" {
 		return ""
@@ -131,7 +131,7 @@ func titled(title string) string {
 	return ": " + title
 }
 
-// section writes names, in so many columns, and values. A name without a value is left away.
+// section writes names and values. The names take the given number of columns. A name without a value is left out.
 func section(w io.Writer, columns int, lines [][2]string) {
 	for _, l := range lines {
 		if l[1] != "" {
@@ -140,8 +140,8 @@ func section(w io.Writer, columns int, lines [][2]string) {
 	}
 }
 
-// writeYAML goes through JSON, so that both have the same names and values. It takes JSON's own tokens: a reader of YAML stumbles over raw control
-// characters and over the escapes of surrogate pairs.
+// writeYAML converts the value to JSON first, so that both formats have the same names and values. It reads the tokens
+// of the JSON, and not its text as YAML: YAML readers fail at raw control characters and at escapes of surrogate pairs.
 func writeYAML(w io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -162,7 +162,8 @@ func writeYAML(w io.Writer, v any) error {
 	if err := enc.Close(); err != nil {
 		return err
 	}
-	// What the encoder takes for printable and no text may have stands in double quotes by now, where it can be escaped.
+	// The encoder prints some characters that the policy of texts refuses. Such texts are in double quotes already, so
+	// escapes are valid there.
 	_, err = w.Write(text.EscapeJSON(out.Bytes()))
 	return err
 }
@@ -188,7 +189,7 @@ func yamlValue(dec *json.Decoder) (*yaml.Node, error) {
 	return nil, errors.New("this is no JSON")
 }
 
-// yamlList reads a list or a map, whose bracket was read. One that is empty keeps its brackets.
+// yamlList reads a list or a map after its opening bracket. An empty list or map keeps its brackets.
 func yamlList(dec *json.Decoder, bracket json.Delim) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	if bracket == '{' {
@@ -208,11 +209,11 @@ func yamlList(dec *json.Decoder, bracket json.Delim) (*yaml.Node, error) {
 	return n, err
 }
 
-// oldYAML is what YAML 1.1 takes for something else: booleans, numbers of base 60, and the value =.
+// oldYAML matches texts that YAML 1.1 does not read as texts: booleans, numbers of base 60, and the value =.
 var oldYAML = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|=|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)$`)
 
-// yamlText is a text. Those that have what no text may have, or what readers of YAML take for a line break, stand in double quotes. So do
-// those that are no texts to readers of YAML 1.1.
+// yamlText returns a text as a YAML node. It uses double quotes for three kinds of texts: texts with characters that the
+// policy of texts refuses, texts with line breaks of YAML, and texts that match oldYAML.
 func yamlText(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if oldYAML.MatchString(s) || text.Check(s, text.Lines) != nil || strings.ContainsAny(s, "\r\t\u2028\u2029\ufeff\ufffe\uffff") {
@@ -221,7 +222,7 @@ func yamlText(s string) *yaml.Node {
 	return n
 }
 
-// shortPath is the path from the working folder, where it is below it.
+// shortPath returns the path relative to the working folder, if the file is below this folder.
 func shortPath(path string) string {
 	here, err := os.Getwd()
 	if err != nil {

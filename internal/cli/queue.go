@@ -34,7 +34,7 @@ func (c queueCommands) withTwin(cmd *cobra.Command, test *bool) *cobra.Command {
 	return c.withServer(cmd)
 }
 
-// queuePath is a path below a queue, or that of the queue itself.
+// queuePath returns the path of a queue in the API, or a path below the queue.
 func queuePath(queue string, parts ...string) string {
 	segments := []string{"/queues", url.PathEscape(queue)}
 	for _, p := range parts {
@@ -43,7 +43,7 @@ func queuePath(queue string, parts ...string) string {
 	return strings.Join(segments, "/")
 }
 
-// twinQuery is the query of what is asked of a queue or of its test twin.
+// twinQuery returns the query that selects the queue or its test twin.
 func twinQuery(test bool) url.Values {
 	query := url.Values{}
 	if test {
@@ -52,7 +52,7 @@ func twinQuery(test bool) url.Values {
 	return query
 }
 
-// named says which queue is meant, for people.
+// named returns the name of the queue or of its test twin, for people.
 func named(queue string, test bool) string {
 	if test {
 		return queue + " (test twin)"
@@ -60,7 +60,7 @@ func named(queue string, test bool) string {
 	return queue
 }
 
-// listFlags say which items are listed.
+// listFlags are the flags that select items.
 type listFlags struct {
 	state     string
 	key       string // instead of a state
@@ -177,7 +177,7 @@ func writeQueues(w io.Writer, width int, queues []wire.QueueForm) {
 		fmt.Fprintln(w, "There is no queue: the configuration has no sink of type queue.")
 		return
 	}
-	header := []string{"QUEUE", "READY", "OLDEST", "LEASED", "DEAD", "PAUSED", "SUSPENDED", "STORED", "DELAYED", "ASSIGNED"} // what matters most first
+	header := []string{"QUEUE", "READY", "OLDEST", "LEASED", "DEAD", "PAUSED", "SUSPENDED", "STORED", "DELAYED", "ASSIGNED"} // The most important columns come first.
 	rows := make([][]string, len(queues))
 	for i := range queues {
 		q := &queues[i]
@@ -192,7 +192,7 @@ func writeQueues(w io.Writer, width int, queues []wire.QueueForm) {
 	terminal.Spread(w, width, header, rows, header)
 }
 
-// ready writes how many are ready, as priority:number where there are some, and how long the oldest has been.
+// ready returns the numbers of ready items, as priority:number without the zeros, and the age of the oldest item.
 func ready(levels []wire.LevelForm) (counts, oldest string) {
 	var list []string
 	var longest *wire.LevelForm
@@ -253,7 +253,7 @@ func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
 	writeSettings(w, &q.Settings)
 }
 
-// writeWarehouses writes how much of a queue belongs to each warehouse, where it has items of some.
+// writeWarehouses writes the number of items of each warehouse.
 func writeWarehouses(w io.Writer, width int, list []wire.DepthForm) {
 	if len(list) == 0 || len(list) == 1 && list[0].Warehouse == "" {
 		return
@@ -278,7 +278,7 @@ func writeSettings(w io.Writer, s *wire.SettingsForm) {
 	}
 }
 
-// age writes how long the first of a level has been ready; "-" where there is none.
+// age returns how long the first item of a level has been ready, or "-" for an empty level.
 func age(l *wire.LevelForm) string {
 	if l.Oldest == nil {
 		return terminal.Nothing

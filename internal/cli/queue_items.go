@@ -65,7 +65,7 @@ id gets the same answer, and leases nothing twice.`,
 	return cmd
 }
 
-// whyNothing tells people who were given nothing whether there was nothing, or nothing may be given.
+// whyNothing returns why a lease got no items: the queue has no ready items, or the queue is paused.
 func (c queueCommands) whyNothing(ctx context.Context, queue string, test bool) string {
 	var form wire.QueueForm
 	err := c.client().do(ctx, http.MethodGet, withQuery(queuePath(queue), twinQuery(test)), nil, &form)
@@ -79,7 +79,7 @@ func writeLeased(w io.Writer, items []wire.LeasedForm) {
 	for i := range items {
 		l := &items[i]
 		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))
-		fmt.Fprintf(w, "  %s\n", terminal.JSONLine(l.Payload)) // as it is: who copies it must get all of it
+		fmt.Fprintf(w, "  %s\n", terminal.JSONLine(l.Payload)) // The whole payload, because people copy it.
 	}
 }
 
@@ -100,7 +100,7 @@ func (c queueCommands) listItems(ctx context.Context, queue string, f listFlags)
 	})
 }
 
-// items reads as many pages as the limit asks for.
+// items reads pages until it has as many items as the limit.
 func (c *client) items(ctx context.Context, queue string, f listFlags) (*wire.ItemsForm, error) {
 	all := &wire.ItemsForm{Items: []wire.ItemForm{}, Cursor: f.after}
 	query := queryOf(map[string]string{"state": f.state, "key": f.key, "warehouse": f.warehouse})
@@ -125,7 +125,7 @@ func (c *client) items(ctx context.Context, queue string, f listFlags) (*wire.It
 	}
 }
 
-// writePeek writes what is served next, with the whole payloads.
+// writePeek writes the items that are served next, with their whole payloads.
 func writePeek(w io.Writer, items []wire.ItemForm) {
 	if len(items) == 0 {
 		fmt.Fprintln(w, "Nothing is ready.")
@@ -174,7 +174,7 @@ func (c queueCommands) peek() *cobra.Command {
 	return cmd
 }
 
-// writeItems writes the items of a state, a line for each.
+// writeItems writes a line for each item of a state.
 func writeItems(w io.Writer, width int, state item.State, items []wire.ItemForm) {
 	if len(items) == 0 {
 		fmt.Fprintf(w, "Nothing is %s.\n", state)
@@ -204,7 +204,7 @@ type itemColumn struct {
 	cell func(*wire.ItemForm) string
 }
 
-// gist is what a payload is about, for a line: its title where it has one, as a notice has; else all of it.
+// gist returns a short text for a payload: the title, if the payload is a notice with a title, else the whole payload.
 func gist(payload wire.Payload) string {
 	var titled struct {
 		Title string `json:"title"`
@@ -215,10 +215,10 @@ func gist(payload wire.Payload) string {
 	return string(payload)
 }
 
-// payloadColumn is the one that is cut.
+// payloadColumn is the column that may be cut.
 const payloadColumn = "PAYLOAD"
 
-// itemColumns are those that say something in the state, what matters most first.
+// itemColumns returns the columns for items in this state, the most important first.
 func itemColumns(state item.State) []itemColumn {
 	var columns []itemColumn
 	add := func(name string, cell func(*wire.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
@@ -256,7 +256,7 @@ func itemColumns(state item.State) []itemColumn {
 	case item.WithheldState:
 		payload()
 		add("WITHHELD", func(i *wire.ItemForm) string { return when(i.Due) })
-	case "": // found by key, in any state
+	case "": // Items that were found by key may be in any state.
 		add("STATE", func(i *wire.ItemForm) string { return i.State })
 		payload()
 		add("CREATED", func(i *wire.ItemForm) string { return stamp(i.CreatedAt) })
@@ -267,7 +267,7 @@ func itemColumns(state item.State) []itemColumn {
 	return columns
 }
 
-// remaining is how long an item is still leased or put off.
+// remaining returns how long an item is still leased, delayed, suspended or stored.
 func remaining(i *wire.ItemForm) string {
 	if i.RemainingSeconds == nil {
 		return terminal.Nothing
@@ -275,7 +275,7 @@ func remaining(i *wire.ItemForm) string {
 	return lasting(*i.RemainingSeconds)
 }
 
-// writeTraced writes an item and what has happened to it.
+// writeTraced writes an item and its trace.
 func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 	fmt.Fprintf(w, "%s in %s\n", t.ID, queue)
 	terminal.Wrap(w, width, "  state     ", itemState(&t.ItemForm))
@@ -298,7 +298,7 @@ func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 	writeTrace(w, width, t.Trace)
 }
 
-// news says what waits for the end of a lease.
+// news returns the change that a leased item takes over when its lease ends.
 func news(i *wire.ItemForm) string {
 	if !i.News {
 		return ""
@@ -306,7 +306,7 @@ func news(i *wire.ItemForm) string {
 	return "the finding has sent new content; the item takes the new content when it waits again"
 }
 
-// writeTrace writes every move on a line, and below it why.
+// writeTrace writes a line for each move, with the reason below the line.
 func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 	if len(trace) == 0 {
 		fmt.Fprintln(w, "\nThere is no trace.")
@@ -318,7 +318,7 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 	for i := range trace {
 		m := &trace[i]
 		until := when(m.Due)
-		if m.To == string(item.Dead) { // then it says since when
+		if m.To == string(item.Dead) { // the column then has the time of death
 			until = terminal.Nothing
 		}
 		rows[i] = []string{m.At.UTC().Format(traceTime), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, until}
@@ -341,7 +341,7 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 	terminal.LeftOut(w, "  ", leftOut)
 }
 
-// revised says what an item has become.
+// revised returns the new values of a changed item.
 func revised(r *wire.RevisionForm) string {
 	text := "priority " + strconv.Itoa(r.Priority)
 	if r.Order != "" {
@@ -356,13 +356,13 @@ func revised(r *wire.RevisionForm) string {
 	return text
 }
 
-// The times of a trace tell milliseconds apart. What is said of a move stands below its states.
+// The times of a trace have milliseconds. Notes of a move stand below its states.
 const (
 	traceTime = "2006-01-02 15:04:05.000Z"
 	belowTime = "                            "
 )
 
-// itemState says how an item stands, in words.
+// itemState returns the state of an item in words.
 func itemState(i *wire.ItemForm) string {
 	text := i.State
 	switch item.State(i.State) {
@@ -374,7 +374,7 @@ func itemState(i *wire.ItemForm) string {
 		text += " until " + when(i.Due) + ", " + remaining(i) + " from now"
 	case item.Dead:
 		text += " since " + when(i.Due)
-	default: // an end says everything
+	default: // An ended item has no further details.
 	}
 	return text
 }

@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// opCommand says how a command looks that does the same to one item or to several.
+// opCommand describes a command with one operation for one or several items.
 type opCommand struct {
 	kind        item.OpKind
 	short, long string
@@ -23,26 +23,28 @@ type opCommand struct {
 	attempt     attemptUse
 }
 
-// attemptUse is what an operation does with the attempt of a lease.
+// attemptUse says whether an operation takes the attempt of a lease.
 type attemptUse int
 
 const (
-	noAttempt    attemptUse = iota // it is an operator's
-	mayAttempt                     // an operator's, or with it that of the worker who has the lease
-	needsAttempt                   // a worker's
+	noAttempt    attemptUse = iota // an operation of operators
+	mayAttempt                     // an operation of operators; with an attempt, of the worker with the lease
+	needsAttempt                   // an operation of workers
 )
 
-// opsPerRequest is how many operations, with the longest notes, are well below what a server reads.
+// opsPerRequest is the number of operations in a request. With the longest notes such a request is still well below the
+// server's limit.
 const opsPerRequest = 200
 
-// opFlags are what was said on the command line.
+// opFlags are the flags of an operation.
 type opFlags struct {
 	form   wire.OpForm
 	worker string
 	test   bool
 }
 
-// op makes the command; its own flags are added by who calls. ready looks at them before anything is asked; it may be nil.
+// op makes the command of an operation. The caller adds the flags of the operation. ready checks these flags before the
+// request; it may be nil.
 func (c queueCommands) op(o opCommand, f *opFlags, ready func() error) *cobra.Command {
 	f.form.Op = string(o.kind)
 	use, args := f.form.Op+" QUEUE ITEM…", takesItems
@@ -66,7 +68,7 @@ func (c queueCommands) op(o opCommand, f *opFlags, ready func() error) *cobra.Co
 	if o.attempt != noAttempt {
 		cmd.Flags().IntVar(&f.form.Attempt, "attempt", 0, "the attempt number that came with the lease")
 	}
-	if o.attempt != noAttempt && o.kind != item.Assign { // there it is who gets the item
+	if o.attempt != noAttempt && o.kind != item.Assign { // assign has its own --worker: the worker who gets the item
 		cmd.Flags().StringVar(&f.worker, "worker", "", "the name of the worker, for the trace")
 	}
 	cmd.Flags().StringVar(&f.form.Note, "note", "", "why, for the trace")
@@ -87,7 +89,7 @@ func checkAttempt(cmd *cobra.Command, use attemptUse, attempt, items int) error 
 	return nil
 }
 
-// operate does the operation to every item, and prints what became of each.
+// operate runs the operation for every item, and prints the result of each.
 func (c queueCommands) operate(ctx context.Context, queue string, ids []string, f *opFlags) error {
 	all := struct {
 		Results []wire.ResultForm `json:"results"`
@@ -117,7 +119,7 @@ func (c queueCommands) operate(ctx context.Context, queue string, ids []string, 
 	return err
 }
 
-// refusal says what an outcome means that has changed nothing.
+// refusal explains an outcome that has changed nothing.
 func refusal(o item.Outcome, form *wire.OpForm) string {
 	switch o {
 	case item.LeaseLost:
@@ -137,7 +139,7 @@ func refusal(o item.Outcome, form *wire.OpForm) string {
 	}
 }
 
-// writeOutcome says what became of an operation.
+// writeOutcome writes the result of an operation.
 func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 	if r.Outcome != string(item.OK) {
 		fmt.Fprintf(w, "%s: %s: %s\n", r.ID, r.Outcome, refusal(item.Outcome(r.Outcome), form))
@@ -332,7 +334,7 @@ func (c queueCommands) requeueAll(ctx context.Context, queue string, test bool) 
 	return c.print(done, func(w io.Writer) { fmt.Fprintf(w, "Requeued %s.\n", count(done.Requeued, "item")) })
 }
 
-// instead runs the command on the items that are named.
+// instead runs byName after it has checked the arguments.
 func instead(cmd *cobra.Command, args []string, byName func(*cobra.Command, []string) error) error {
 	if err := takesItems(cmd, args); err != nil {
 		return err
@@ -340,7 +342,7 @@ func instead(cmd *cobra.Command, args []string, byName func(*cobra.Command, []st
 	return byName(cmd, args)
 }
 
-// noOrder takes the order of an item away.
+// noOrder is the value of --order that removes the order of an item.
 const noOrder = "none"
 
 func (c queueCommands) set() *cobra.Command {

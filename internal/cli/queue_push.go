@@ -125,7 +125,7 @@ func pushed(i wire.PushedItemForm) string {
 	}
 }
 
-// readPayload reads the payload where it is not on the command line.
+// readPayload returns the payload from the command line, or reads it from a file or standard input.
 func (c queueCommands) readPayload(payload string) ([]byte, error) {
 	name, isFile := strings.CutPrefix(payload, "@")
 	if payload != "-" && !isFile {
@@ -181,19 +181,19 @@ func writePushed(w io.Writer, items []wire.PushedItemForm) {
 }
 
 const (
-	maxLine      = 1 << 20 // bytes of a line, or of a payload with spaces; the server says what is too large for an item
-	maxPushBytes = 4 << 20 // of the items of one request
-	mostProblems = 20      // that are shown of a file
+	maxLine      = 1 << 20 // bytes of a line, or of a payload with spaces; the server has the limit for an item
+	maxPushBytes = 4 << 20 // bytes of all items in one request
+	mostProblems = 20      // the most problems of a file that are shown
 )
 
-// itemLine is an item, and the line that it stands on.
+// itemLine is an item with the number of its line.
 type itemLine struct {
 	line int
 	form wire.PushItemForm
 	size int // of the line, in bytes
 }
 
-// readItems reads a file with an item a line; empty lines are skipped. What is wrong with it is told line by line.
+// readItems reads a file with one item in each line, and skips empty lines. The error lists the problems by line.
 func readItems(in io.Reader, name string, test bool) ([]itemLine, error) {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -228,7 +228,7 @@ func readItems(in io.Reader, name string, test bool) ([]itemLine, error) {
 	return lines, errors.Join(wrong...)
 }
 
-// readItem reads a line.
+// readItem parses a line.
 func readItem(text []byte) (wire.PushItemForm, error) {
 	var form wire.PushItemForm
 	if text[0] != '{' {
@@ -256,7 +256,7 @@ func readItem(text []byte) (wire.PushItemForm, error) {
 	return form, nil
 }
 
-// pushLines pushes the items, as many at a time as a request takes.
+// pushLines pushes the items, with as many items in each request as its limits allow.
 func (c *client) pushLines(ctx context.Context, queue, name string, lines []itemLine) (*wire.PushedForm, error) {
 	all := &wire.PushedForm{Items: make([]wire.PushedItemForm, 0, len(lines))}
 	for len(lines) > 0 {
@@ -274,7 +274,7 @@ func (c *client) pushLines(ctx context.Context, queue, name string, lines []item
 	return all, nil
 }
 
-// requestOf is how many of the items go into the next request.
+// requestOf returns how many of the items go into the next request.
 func requestOf(lines []itemLine) int {
 	n, size := 0, 0
 	for n < len(lines) && n < item.MaxBatch && (n == 0 || size+lines[n].size <= maxPushBytes) {
@@ -286,7 +286,7 @@ func requestOf(lines []itemLine) int {
 
 var itemOfRequest = regexp.MustCompile(`body\.items\[(\d+)\]\.?`)
 
-// cutShort says which lines an error is about, and how far the file was pushed.
+// cutShort adds to an error the lines of the failed request, and the number of items that were pushed before.
 func cutShort(err error, name string, lines []itemLine, done int) error {
 	text := itemOfRequest.ReplaceAllStringFunc(err.Error(), func(at string) string {
 		i, convErr := strconv.Atoi(itemOfRequest.FindStringSubmatch(at)[1])

@@ -15,13 +15,13 @@ import (
 	"tallyman/internal/wire"
 )
 
-// What the flags of settings take beside values.
+// The words that the flags of settings take in addition to values.
 const (
 	noneFlag       = "none"
 	configuredFlag = "configured"
 )
 
-// settingsFlags are the flags of queue settings; "" = the setting stays as it is.
+// settingsFlags are the flags of queue settings. An empty flag leaves the setting as it is.
 type settingsFlags struct {
 	lease, maxAttempts, suspendSteps string
 	reset                            bool
@@ -63,7 +63,7 @@ and earlier suspends against the new suspend_steps.`,
 	return cmd
 }
 
-// ask is the change that the flags say.
+// ask returns the change that the flags describe.
 func (f *settingsFlags) ask() (*wire.SettingsAsk, error) {
 	ask := &wire.SettingsAsk{}
 	reset := func(name, value string) bool {
@@ -96,7 +96,7 @@ func (f *settingsFlags) ask() (*wire.SettingsAsk, error) {
 	return ask, nil
 }
 
-// writeLive writes the settings that may be changed, and where each comes from.
+// writeLive writes the settings that can change while the queue runs, each with its origin.
 func (c queueCommands) writeLive(w io.Writer, q *wire.QueueSettingsForm) {
 	fmt.Fprintln(w, q.Queue)
 	in, configured := settingTexts(&q.InForce), settingTexts(&q.Configured)
@@ -114,10 +114,10 @@ func (c queueCommands) writeLive(w io.Writer, q *wire.QueueSettingsForm) {
 	}
 }
 
-// settingText is a setting for people, by its name in the configuration.
+// settingText is a setting for people, with its name in the configuration.
 type settingText struct{ name, text string }
 
-// settingTexts are the settings that may be changed while a queue runs, in the order of item.SettingNames.
+// settingTexts returns the settings that can change while a queue runs, in the order of item.SettingNames.
 func settingTexts(s *wire.SettingsForm) []settingText {
 	most, steps := noneFlag, noneFlag
 	if s.MaxAttempts != item.NoLimit {

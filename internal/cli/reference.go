@@ -18,10 +18,10 @@ prints the same.
 
 `
 
-// referenceWidth is how wide the prose of the reference is.
+// referenceWidth is the width of the prose in the reference, in characters.
 const referenceWidth = "120"
 
-// Reference is a page about every command, in Markdown.
+// Reference returns the reference page of all commands, in Markdown.
 func Reference() string {
 	c := &command{Process: Process{Env: []string{"COLUMNS=" + referenceWidth}, Out: io.Discard}}
 	root := c.root()
@@ -55,7 +55,7 @@ type reference struct {
 // sharedFlags are flags that many commands have.
 type sharedFlags struct {
 	title string
-	sign  string // a command that has the flag of this name has them all; "" = every command has them
+	sign  string // A command with this flag has all flags of the group; "" = every command has them.
 	set   *pflag.FlagSet
 }
 
@@ -106,7 +106,7 @@ func (r *reference) command(cmd *cobra.Command) {
 	}
 }
 
-// prose writes paragraphs; lines that are indented stay as they are.
+// prose writes paragraphs. Indented lines stay unchanged.
 func (r *reference) prose(text string) {
 	fmt.Fprint(r, "\n")
 	fenced := false
@@ -155,12 +155,12 @@ func (r *reference) flags(set *pflag.FlagSet, has func(f *pflag.Flag) bool) {
 	})
 }
 
-// escaped is text that Markdown shows as it is.
+// escaped returns the text with escapes, so that Markdown shows it unchanged.
 func escaped(text string) string {
 	return strings.NewReplacer("*", `\*`, "<", "&lt;", "_", `\_`).Replace(text)
 }
 
-// unindented is an example without the blanks before each line.
+// unindented returns an example without the indentation of its lines.
 func unindented(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {

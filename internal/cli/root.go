@@ -47,14 +47,14 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
-// group makes a command that only holds others.
+// group makes a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: needsCommand}
 	g.AddCommand(commands...)
 	return g
 }
 
-// knownCommand refuses a name that the group does not have, which cobra would take for an argument.
+// knownCommand refuses an unknown subcommand. Without this check cobra would take the name for an argument.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -87,10 +87,10 @@ func (c *command) withConfig(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// loadConfig reads the configuration; a file that is not there is wrong usage.
+// loadConfig reads the configuration. A missing file is wrong usage.
 func (c *command) loadConfig() (*config.Config, error) { return c.readConfig(false) }
 
-// lazyConfig is loadConfig without the secrets that are not there: who needs one asks for it with Need.
+// lazyConfig is loadConfig, but a missing secret is no error. A caller that needs a secret calls Need.
 func (c *command) lazyConfig() (*config.Config, error) { return c.readConfig(true) }
 
 func (c *command) readConfig(lazy bool) (*config.Config, error) {
@@ -117,7 +117,7 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 	return cfg, err
 }
 
-// asProblems returns the problems that the error consists of.
+// asProblems returns the problems in the error. It returns false if the error is something else.
 func asProblems(err error) (problem.List, bool) {
 	var list problem.List
 	ok := errors.As(err, &list)
@@ -133,7 +133,7 @@ file of --ca-file or TALLYMAN_CA_FILE. Tables are as wide as the terminal, or as
 Exit codes:
 `
 
-// rootHelp is what tallyman --help says.
+// rootHelp returns the text of tallyman --help.
 func rootHelp() string {
 	var codes strings.Builder
 	for code, meaning := range exitCodes {
@@ -142,11 +142,11 @@ func rootHelp() string {
 	return rootText + strings.TrimSuffix(codes.String(), "\n")
 }
 
-// fitHelp makes what --help shows as wide as the terminal.
+// fitHelp wraps the text of --help at the width of the terminal.
 func (c *command) fitHelp(root *cobra.Command) {
 	width := c.width()
 	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width))
-	// A group only holds commands: it is not called by itself.
+	// A group has only subcommands, so its usage line does not show a call without a subcommand.
 	root.SetUsageTemplate(strings.Replace(usage, "{{if .Runnable}}", "{{if and .Runnable (not .HasSubCommands)}}", 1))
 	fitLong(root, width)
 }
@@ -167,7 +167,7 @@ func fitLong(cmd *cobra.Command, width int) {
 	}
 }
 
-// reflow joins the lines of a paragraph and breaks them anew; those that are indented stay as they are.
+// reflow wraps a paragraph at the width. Indented lines stay unchanged.
 func reflow(w io.Writer, width int, paragraph string) {
 	var prose []string
 	flush := func() {

@@ -43,7 +43,7 @@ func (c ruleCommands) list() *cobra.Command {
 	})
 }
 
-// listRules asks for every page.
+// listRules requests all pages of the rules.
 func (c *client) listRules(ctx context.Context) (*wire.RulesForm, error) {
 	all := &wire.RulesForm{}
 	err := pages(ctx, c, "/rules", url.Values{}, func(page *wire.RulesForm) (cursor string) {
@@ -71,7 +71,7 @@ func (c ruleCommands) show() *cobra.Command {
 
 func rulePath(id, rest string) string { return "/rules/" + url.PathEscape(id) + rest }
 
-// ruleListFlags narrow a list of a rule's runs or findings.
+// ruleListFlags are the flags that select runs or findings of a rule.
 type ruleListFlags struct {
 	scope, state string
 	since, until string
@@ -123,7 +123,7 @@ func (c ruleCommands) findings() *cobra.Command {
 	return cmd
 }
 
-// writeRules writes a line for each rule in each scope, and what holds for all.
+// writeRules writes a line for each rule in each scope. A switch of all rules comes first.
 func writeRules(w io.Writer, width int, form *wire.RulesForm, now time.Time) {
 	if form.Paused != nil {
 		fmt.Fprintf(w, "Every rule is stopped%s.\n\n", switchedBy(form.Paused))
@@ -175,7 +175,7 @@ func tookText(recent *wire.Recent) string {
 	return millis(median)
 }
 
-// soon is how long it is until then.
+// soon returns the duration from now to the time.
 func soon(t *time.Time, now time.Time) string {
 	switch {
 	case t == nil:
@@ -186,7 +186,7 @@ func soon(t *time.Time, now time.Time) string {
 	return "due"
 }
 
-// lately is how a run ended, and how long ago it was due.
+// lately returns the outcome of a run, and how long ago the run was due.
 func lately(r *wire.RunStatus, now time.Time) string {
 	switch {
 	case r == nil:
@@ -208,7 +208,7 @@ func lastRunText(r *wire.RunStatus) string {
 	return text
 }
 
-// writeFileProblems writes what is wrong with rule files, as the rules check does.
+// writeFileProblems writes the problems of rule files in the form of rules check.
 func writeFileProblems(w io.Writer, list []wire.FileProblem) {
 	if len(list) > 0 {
 		fmt.Fprintln(w, "\nNot in force, because of their files:")
@@ -277,7 +277,7 @@ func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 		fmt.Fprintln(w, "There are no open findings.")
 		return
 	}
-	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST NOTICE", "ABSENT SINCE", "GROUP", "WITHHELD"} // key and scope are what why is asked with
+	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST NOTICE", "ABSENT SINCE", "GROUP", "WITHHELD"} // Key and scope come first, because rules why takes them as arguments.
 	rows := make([][]string, len(form.Findings))
 	for i := range form.Findings {
 		f := &form.Findings[i]

@@ -19,7 +19,7 @@ import (
 // checkForm is the answer of rules check.
 type checkForm struct {
 	Files     int                   `json:"files"`
-	Rules     int                   `json:"rules"` // sound ones, each scope counted
+	Rules     int                   `json:"rules"` // number of rules without a problem; each scope counts
 	Problems  []diagnostic          `json:"problems"`
 	Explained []authoring.Explained `json:"explained,omitempty"`
 }
@@ -109,7 +109,7 @@ func writeChecked(w io.Writer, r authoring.Checked, withConfig, live bool) {
 	}
 }
 
-// writeExplained writes what a rule comes to, for people.
+// writeExplained writes the compiled form of a rule, for people.
 func writeExplained(w io.Writer, e authoring.Explained) {
 	fmt.Fprintf(w, "%s%s (%s, source %s)\n", e.Rule, within(e.Scope), shortPath(e.File), e.Source)
 	writeColumns(w, e)
@@ -249,7 +249,7 @@ they hide the real tables of the same name for this session only, and are rolled
 	return cmd
 }
 
-// writeTests shows what failed, then the sum.
+// writeTests writes the failures, and then the totals.
 func writeTests(w io.Writer, r *ruletest.Report, chosen string) {
 	printProblems(w, r.Problems)
 	for i := range r.Results {
@@ -324,7 +324,7 @@ func writeCover(w io.Writer, c *ruletest.Cover) {
 		c.Rules.Reached, c.Rules.All, c.Branches.Reached, c.Branches.All, c.Deliveries.Reached, c.Deliveries.All)
 }
 
-// some names the first few.
+// some returns the first few names.
 func some(names []string) string {
 	const most = 3
 	if len(names) <= most {

@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/config"
 )
 
-// ownSource is what --source without a name stands for: each rule's own.
+// ownSource is the value of --source without a name: each rule runs on its own source.
 const ownSource = "own"
 
 func (c ruleCommands) diff() *cobra.Command {
@@ -86,7 +86,7 @@ type diffText struct {
 func writeDiff(w io.Writer, width int, d *rulediff.Diff) {
 	t := &diffText{terminal.Page{Writer: w, Width: width}, d}
 	for i := 0; i < len(d.Rules); {
-		k := i + 1 // the scopes that differ in the same way stand together
+		k := i + 1 // Scopes with the same differences are shown together.
 		for k < len(d.Rules) && alike(d.Rules[i], d.Rules[k]) {
 			k++
 		}
@@ -103,7 +103,7 @@ func alike(a, b rulediff.Rule) bool {
 	return a.ID == b.ID && a.Status == b.Status && slices.Equal(a.Changes, b.Changes) && slices.Equal(a.Warns, b.Warns)
 }
 
-// rule shows a rule in the scopes in which it differs in the same way.
+// rule writes a rule with the scopes that have the same differences.
 func (t *diffText) rule(scopes []rulediff.Rule) {
 	r := scopes[0]
 	sign := map[rulediff.Status]string{rulediff.Added: "+", rulediff.Removed: "-", rulediff.Changed: "~"}[r.Status]
@@ -121,7 +121,7 @@ func (t *diffText) rule(scopes []rulediff.Rule) {
 	t.effects(scopes)
 }
 
-// changes lists the fields. What has several lines is shown line by line.
+// changes writes the changed fields. A value with several lines is compared line by line.
 func (t *diffText) changes(list []rulediff.Change) {
 	widest := 0
 	for _, c := range list {
@@ -157,10 +157,11 @@ func lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// mostCompared bounds what two texts cost: of longer ones all lines went, and all came.
+// mostCompared limits the cost of a comparison, as the product of both numbers of lines. In longer texts all old lines
+// count as removed and all new lines as added.
 const mostCompared = 1_000_000
 
-// lineDiff marks the lines that went with - and those that came with +.
+// lineDiff marks removed lines with - and added lines with +.
 func lineDiff(old, now []string) []string {
 	var out []string
 	if len(old)*len(now) > mostCompared {
@@ -172,7 +173,7 @@ func lineDiff(old, now []string) []string {
 		}
 		return out
 	}
-	common := make([][]int, len(old)+1) // lengths of the longest common rest
+	common := make([][]int, len(old)+1) // lengths of the longest common subsequence of the remaining lines
 	for i := range common {
 		common[i] = make([]int, len(now)+1)
 	}
@@ -222,7 +223,7 @@ func (t *diffText) sum() {
 	}
 }
 
-// starts says from which states the versions were run.
+// starts writes the state from which the versions ran.
 func (t *diffText) starts() {
 	ledger, old := 0, 0
 	for _, r := range t.d.Rules {
@@ -245,7 +246,7 @@ func (t *diffText) starts() {
 	}
 }
 
-// failing ends a comparison in which the new version of a rule would not run.
+// failing returns an error if the new version of a rule would not run.
 func failing(d *rulediff.Diff) error {
 	if d.Failing > 0 {
 		return found()
@@ -253,14 +254,14 @@ func failing(d *rulediff.Diff) error {
 	return nil
 }
 
-// effectKind is a kind of finding in the comparison.
+// effectKind is a kind of effect on findings.
 type effectKind struct {
 	name string
 	rare bool // shown only where there are any
 	of   func(e *rulediff.Effect) *rulediff.Keys
 }
 
-// effectKinds are in the order in which they matter.
+// effectKinds has the kinds of effects, the most important first.
 var effectKinds = []effectKind{
 	{"fire", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Fire }},
 	{"wait", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Pend }},
@@ -271,7 +272,7 @@ var effectKinds = []effectKind{
 	{"unchanged", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Unchanged }},
 }
 
-// quiet tells that a change does nothing to the findings of the scope.
+// quiet tells whether a change has no effect on the findings of the scope.
 func quiet(r rulediff.Rule) bool {
 	if r.Effect == nil {
 		return false
@@ -284,10 +285,11 @@ func quiet(r rulediff.Rule) bool {
 	return true
 }
 
-// fewScopes are all shown; of more, those in which nothing happens are one line.
+// fewScopes is the number of scopes up to which all scopes are shown. With more scopes, those without an effect share
+// one line.
 const fewScopes = 3
 
-// effects shows what the change does to the findings in each scope.
+// effects writes the effects on the findings of each scope.
 func (t *diffText) effects(scopes []rulediff.Rule) {
 	if !t.d.Ran {
 		return
@@ -316,7 +318,7 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 		for _, k := range shown {
 			header = append(header, k.name)
 		}
-		if len(scopes) == 1 && scopes[0].Scope == "" { // nothing to tell apart
+		if len(scopes) == 1 && scopes[0].Scope == "" { // A single scope needs no name.
 			header, rows[0] = header[1:], rows[0][1:]
 		}
 		t.Grid("    ", header, rows)
@@ -337,7 +339,7 @@ func effectRow(r rulediff.Rule, shown []effectKind) []string {
 	return row
 }
 
-// matching is how many rows a version's condition is met by.
+// matching returns the number of rows that meet the condition of a version.
 func matching(s *rulediff.Side) string {
 	if s == nil {
 		return "–"
@@ -345,7 +347,7 @@ func matching(s *rulediff.Side) string {
 	return strconv.Itoa(s.Matched)
 }
 
-// details are what the table has no room for: why a version would not run, and the keys.
+// details writes what the table has no room for: why a version would not run, and the keys.
 func (t *diffText) details(r rulediff.Rule) {
 	in := within(r.Scope)
 	for _, side := range []struct {
@@ -373,7 +375,7 @@ func (t *diffText) details(r rulediff.Rule) {
 	}
 }
 
-// sumOf is the effect in a line.
+// sumOf returns the effects in one line.
 func sumOf(e *rulediff.Effect) string {
 	var parts []string
 	for _, k := range effectKinds {

@@ -22,7 +22,7 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// newFlags are the answers that are given beforehand.
+// newFlags are the flags of rules new. Each flag answers a question of the wizard.
 type newFlags struct {
 	source, table, id, typ, where, warehouse, cron, out string
 	key                                                 []string
@@ -95,7 +95,7 @@ func (c ruleCommands) newRule(ctx context.Context, f *newFlags) error {
 	return errors.Join(siteError(err), maker.Close())
 }
 
-// make collects the answers, checks what they come to, and writes it.
+// make collects the answers, checks the resulting rule, and writes the files.
 func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 	rule, err := w.rule(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c ruleCommands) writeNew(w *wizard, rule *authoring.NewRule, files []autho
 	})
 }
 
-// pickSource is the source that was named, the only one, or the one that is answered.
+// pickSource returns the named source, or the only source. With several sources it asks.
 func pickSource(cfg *config.Config, f *newFlags, p *terminal.Prompt) (string, error) {
 	names := slices.Sorted(maps.Keys(cfg.Sources))
 	switch {
@@ -165,14 +165,15 @@ func pickSource(cfg *config.Config, f *newFlags, p *terminal.Prompt) (string, er
 	return p.Ask(terminal.Question{Text: "Source", Choices: names, Check: oneOf(names, "source")})
 }
 
-// wizard goes through the questions of rules new. What a flag answers is not asked; without a prompt what is proposed is taken.
+// wizard asks the questions of rules new. It skips questions that a flag answers. Without a prompt it takes the
+// proposals.
 type wizard struct {
 	*newFlags
-	prompt *terminal.Prompt // nil where nothing is asked
+	prompt *terminal.Prompt // nil = no questions
 	maker  *authoring.RuleMaker
 }
 
-// answer is what the flag says, what is answered, or without a prompt what is proposed.
+// answer returns the value of the flag. Without the flag it asks, and without a prompt it takes the proposal.
 func (w *wizard) answer(flag, given string, q terminal.Question) (string, error) {
 	switch {
 	case w.given(flag):
@@ -204,7 +205,7 @@ func (w *wizard) rule(ctx context.Context) (*authoring.NewRule, error) {
 	return r, nil
 }
 
-// start asks for the table, and what the database knows of it.
+// start asks for the table, and reads its columns from the database.
 func (w *wizard) start(ctx context.Context) (*authoring.NewRule, error) {
 	if w.prompt == nil || w.table != "" {
 		if w.table == "" {
@@ -225,7 +226,7 @@ func (w *wizard) start(ctx context.Context) (*authoring.NewRule, error) {
 		var wrong *authoring.UsageError
 		r, err = w.maker.Start(ctx, name)
 		if err != nil && !errors.As(err, &wrong) {
-			broken = err // asking again would not help
+			broken = err // Another question would not help.
 			return nil
 		}
 		return err
@@ -282,7 +283,7 @@ func (w *wizard) askType(r *authoring.NewRule) error {
 	return err
 }
 
-// askFields asks for the data that no column was found for, as far as it is required.
+// askFields asks for required fields of the type that have no column.
 func (w *wizard) askFields(r *authoring.NewRule) error {
 	for name := range w.fields {
 		if !slices.ContainsFunc(r.Fields, func(f authoring.NewField) bool { return f.Name == name }) {
@@ -337,7 +338,7 @@ func (w *wizard) askID(r *authoring.NewRule) error {
 	return err
 }
 
-// files asks where the rule goes.
+// files asks for the path of the rule file.
 func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
 	path, err := w.answer("out", w.out, terminal.Question{Text: "File", Proposal: shortPath(w.maker.DefaultFile(r)), Check: func(answer string) error {
 		if _, err := os.Stat(answer); err == nil && !w.force {
@@ -356,7 +357,7 @@ func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
 	return w.maker.Files(r, path, w.test)
 }
 
-// list are the names of a text that separates them by commas.
+// list returns the names in a text with commas.
 func list(s string) []string {
 	var names []string
 	for name := range strings.SplitSeq(s, ",") {

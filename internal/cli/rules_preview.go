@@ -19,7 +19,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// previewFlags are those of rules preview.
+// previewFlags are the flags of rules preview.
 type previewFlags struct {
 	authoring.PreviewOptions
 	scope  string
@@ -116,7 +116,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// notices shows what would be said, and to whom.
+// notices writes the notices that the run would make, with their recipients.
 func (t *previewText) notices() {
 	for _, n := range t.r.Notices {
 		t.notice("Notice", n)

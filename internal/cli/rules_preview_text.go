@@ -21,7 +21,7 @@ type previewText struct {
 
 func writePreview(w io.Writer, width int, r *preview.Report) {
 	zone, err := time.LoadLocation(r.Timezone)
-	if err != nil { // the rule was loaded with it
+	if err != nil { // The rule was loaded with this timezone, so the error cannot happen.
 		zone = time.UTC
 	}
 	t := &previewText{Page: terminal.Page{Writer: w, Width: width}, zone: zone, r: r}
@@ -31,7 +31,7 @@ func writePreview(w io.Writer, width int, r *preview.Report) {
 	t.notices()
 }
 
-// head says what was run, from where, and what came of it.
+// head writes the rule, its source and the result of the run.
 func (t *previewText) head() {
 	r := t.r
 	t.Line("%s%s%s", r.Rule, within(r.Scope), titled(r.Title))
@@ -95,7 +95,7 @@ func (t *previewText) start() string {
 	}
 }
 
-// rows is the table of the probe's rows, and below it why some did not match.
+// rows writes a table of the probe's rows, and below the table why some rows did not match.
 func (t *previewText) rows() {
 	r := t.r
 	if r.Result != nil {
@@ -149,7 +149,7 @@ func (t *previewText) more(n int, what string) {
 	}
 }
 
-// reasons lists why rows did not match, alike ones together.
+// reasons writes why rows did not match. Rows with the same reason share a line.
 func (t *previewText) reasons(rows []preview.Row) {
 	var order []string
 	by := map[string][]int{}
@@ -174,7 +174,7 @@ func (t *previewText) reasons(rows []preview.Row) {
 	}
 }
 
-// numbers are rows as "rows 2, 4–6: ".
+// numbers formats the numbers of rows, such as "rows 2, 4–6: ".
 func numbers(list []int) string {
 	if len(list) == 1 && list[0] == 0 {
 		return "" // the result as a whole
@@ -200,7 +200,7 @@ func numbers(list []int) string {
 	return "rows " + strings.Join(parts, ", ") + ": "
 }
 
-// verdict says in a word or two what becomes of a row.
+// verdict returns the fate of a row in a few words.
 func (t *previewText) verdict(j preview.Judgement) string {
 	switch {
 	case j.Fate == "" && !j.Match:
@@ -227,7 +227,7 @@ func (t *previewText) life(l preview.Life) string {
 	return text
 }
 
-// findings are those that no row shows.
+// findings writes the findings without a row in the result.
 func (t *previewText) findings() {
 	if len(t.r.Findings) == 0 {
 		return
@@ -253,12 +253,12 @@ func pairs(names []string, values []*string) string {
 	return strings.Join(parts, ", ")
 }
 
-// full is a time in the rule's timezone.
+// full formats a time in the rule's timezone.
 func (t *previewText) full(at time.Time) string {
 	return at.In(t.zone).Format("2006-01-02 15:04:05 -07:00")
 }
 
-// short leaves out what the due time shows as well.
+// short formats a time without the parts that it shares with the due time.
 func (t *previewText) short(at time.Time) string {
 	at, due := at.In(t.zone), t.r.Due.In(t.zone)
 	layout := "15:04"

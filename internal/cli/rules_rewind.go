@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// rewindFlags say where a watermark moves.
+// rewindFlags are the flags of rules rewind.
 type rewindFlags struct {
 	scope, to, reason string
 	dryRun, yes       bool
@@ -53,7 +53,7 @@ A POSITION has a value for each column of the watermark, separated by commas. Fo
 	return cmd
 }
 
-// rewindRule shows what would follow, asks, and moves the watermarks to the position that was shown.
+// rewindRule shows the consequences, asks the user, and moves the watermarks to the shown position.
 func (c ruleCommands) rewindRule(cmd *cobra.Command, rule string, f *rewindFlags) error {
 	path := withQuery(rulePath(rule, "/rewind"), queryOf(map[string]string{"scope": f.scope}))
 	var shown wire.RewoundForm
@@ -90,7 +90,8 @@ func (c ruleCommands) rewindRule(cmd *cobra.Command, rule string, f *rewindFlags
 	return nil
 }
 
-// shownPosition is the position that was shown: a duration was taken from the moment of the question.
+// shownPosition returns the shown position. A duration counts from the time of the question, so the second request
+// names the position itself.
 func shownPosition(shown *wire.RewoundForm) []string {
 	var to []string
 	for _, m := range shown.Scopes[0].Watermark {
@@ -116,7 +117,7 @@ func writeForecast(w io.Writer, form *wire.RewoundForm) {
 	}
 }
 
-// moveText says from where to where.
+// moveText returns the old and the new position.
 func moveText(s *wire.RewoundScopeForm) string {
 	var parts []string
 	for _, m := range s.Watermark {
@@ -129,7 +130,7 @@ func moveText(s *wire.RewoundScopeForm) string {
 	return strings.Join(parts, ", ")
 }
 
-// followsText says what the next firing would come to.
+// followsText returns the number of notices that the next firing would make.
 func followsText(n *wire.RewindCountsForm) string {
 	if n.Error != "" {
 		return "the next firing would fail: " + terminal.OneLine(n.Error)

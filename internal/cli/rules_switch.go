@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// switchFlags say how long a switch lasts, and why.
+// switchFlags are the flags of a switch: its scope, its end and its reason.
 type switchFlags struct{ scope, until, lasts, reason string }
 
 func (f *switchFlags) add(cmd *cobra.Command) {
@@ -24,7 +24,7 @@ func (f *switchFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.reason, "reason", "", "the reason, for other readers")
 }
 
-// switchAsk is the body of a request.
+// switchAsk is the body of a request that sets a switch.
 type switchAsk struct {
 	Until  *time.Time `json:"until,omitempty"`
 	For    string     `json:"for,omitempty"`
@@ -60,7 +60,7 @@ The switch is in force on every node within a second, and outlives reloads and r
 the rule runs again: no notice is made, no finding resolves, and their times stand still. The switch of a scope wins over the switch of the whole rule.`, `  tallyman rules disable negative-bin-stock --for 2h --reason "stocktake in aisle 7"`)
 }
 
-// ruleSwitch is the command for one of the two ways.
+// ruleSwitch makes the command enable or disable.
 func (c ruleCommands) ruleSwitch(use, short, long, example string) *cobra.Command {
 	var f switchFlags
 	cmd := c.withServer(&cobra.Command{
@@ -88,7 +88,7 @@ func (c ruleCommands) clear() *cobra.Command {
 	return cmd
 }
 
-// turn throws a switch and shows how the rule's scopes are by then.
+// turn sets a switch and writes the new state of the rule's scopes.
 func (c ruleCommands) turn(cmd *cobra.Command, rule, path, scope string, body any) error {
 	query := queryOf(map[string]string{"scope": scope})
 	return show(cmd.Context(), c.command, http.MethodPost, withQuery(rulePath(rule, path), query), body, func(w io.Writer, form *wire.SwitchedForm) {
@@ -96,7 +96,7 @@ func (c ruleCommands) turn(cmd *cobra.Command, rule, path, scope string, body an
 	})
 }
 
-// writeSwitched says how the rule is in each scope after a switch, and which scopes have one of their own.
+// writeSwitched writes the state of the rule in each scope after a switch, and the scopes with a switch of their own.
 func writeSwitched(w io.Writer, form *wire.SwitchedForm, scope string) {
 	if len(form.Scopes) == 0 {
 		fmt.Fprintf(w, "The switch of %s is cleared; no file has the rule.\n", form.Rule)
@@ -159,7 +159,7 @@ func (c ruleCommands) pauseRules(cmd *cobra.Command, path string, body any) erro
 	})
 }
 
-// switchText writes a switch in few words.
+// switchText returns a short text for a switch.
 func switchText(s *wire.SwitchForm) string {
 	if s == nil {
 		return ""
@@ -171,7 +171,7 @@ func switchText(s *wire.SwitchForm) string {
 	return text + switchedBy(s)
 }
 
-// switchedBy says who threw a switch, why and for how long.
+// switchedBy returns who set a switch, why, and until when.
 func switchedBy(s *wire.SwitchForm) string {
 	text := " by " + s.By
 	if s.Until != nil {
@@ -183,7 +183,7 @@ func switchedBy(s *wire.SwitchForm) string {
 	return text
 }
 
-// promotionForm is a rule that is live in a scope although its file has it in shadow.
+// promotionForm is a rule that is live in a scope although its file puts the rule in shadow.
 type promotionForm struct {
 	Rule     string    `json:"rule"`
 	Scope    string    `json:"scope"`

@@ -51,10 +51,10 @@ first open finding of the group. The source is only read, within the timeout and
 	return cmd
 }
 
-// whyTimeout leaves the source as long as a probe may take.
+// whyTimeout is the timeout of the request. The server asks the source, and a probe may take minutes.
 const whyTimeout = 5 * time.Minute
 
-// why returns the answer as it came, and decoded.
+// why returns the answer of the server unchanged, and decoded.
 func (c *client) why(ctx context.Context, rule, key, scope string, look bool) (json.RawMessage, *wire.WhyForm, error) {
 	query := queryOf(map[string]string{"scope": scope})
 	query.Set("key", key)
@@ -67,12 +67,12 @@ func (c *client) why(ctx context.Context, rule, key, scope string, look bool) (j
 	return raw, form, err
 }
 
-// known tells whether there is anything to say of the key.
+// known tells whether the server knows anything about the key.
 func known(f *wire.WhyForm) bool {
 	return f.State != "none" || len(f.Told) > 0 || f.Look != nil && f.Look.Found
 }
 
-// whyText writes what is known of a finding for people. Times are in UTC.
+// whyText writes the answer about a finding for people. Times are in UTC.
 type whyText struct {
 	terminal.Page
 	f *wire.WhyForm
@@ -87,7 +87,7 @@ func writeWhy(w io.Writer, width int, f *wire.WhyForm) {
 	t.notices()
 }
 
-// section begins a part with a heading.
+// section writes the heading of a part.
 func (t *whyText) section(heading string) { t.Line("\n%s", heading) }
 
 func (t *whyText) head() {
@@ -139,7 +139,7 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-// next says what comes, and on which condition.
+// next returns what happens next, and under which condition.
 func (t *whyText) next() string {
 	at := stamp(t.f.Next.At)
 	switch t.f.Next.What {
@@ -156,7 +156,7 @@ func (t *whyText) next() string {
 	}
 }
 
-// row shows the row as it was recorded beside the row as it is.
+// row writes the recorded row beside the current row.
 func (t *whyText) row() {
 	var recorded, now map[string]string
 	var order []string
@@ -201,7 +201,7 @@ func (t *whyText) row() {
 	}
 }
 
-// condition shows its parts, each below what it is a part of.
+// condition writes the condition and its parts. Each part stands below the whole to which it belongs.
 func (t *whyText) condition() {
 	l := t.f.Look
 	if l == nil || len(l.Condition) == 0 {

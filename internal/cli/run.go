@@ -37,26 +37,26 @@ const (
 	ExitUnreachable = 3
 )
 
-// exitCodes are the meanings of the exit codes, as help and the reference have them.
+// exitCodes has the meaning of each exit code, for the help and the reference.
 var exitCodes = [...]string{
 	ExitFine: "fine", ExitProblems: "it found problems, or the server has refused", ExitUsage: "wrong usage",
 	ExitUnreachable: "something could not be reached, or is busy",
 }
 
-// Process is what a program has from its surroundings.
+// Process is what the operating system gives to the program.
 type Process struct {
 	Args     []string // without the program's name
 	Env      []string // NAME=value
 	In       io.Reader
 	Out, Err io.Writer
-	// Hangup has the signals on which a server reads its rule files again, from when it is called; nil = there are none. Other commands
-	// leave them to the system.
+	// Hangup returns a channel of the signals after which a server reads its rule files again. The signals arrive from
+	// the call on. Nil means the system has no such signals. Only serve calls it, so the signals end other commands.
 	Hangup func() <-chan os.Signal
 }
 
 // Run runs one command and returns the exit code.
 func Run(ctx context.Context, p Process, s Services) int {
-	shown := text.NewWriter(p.Err) // errors repeat what servers, files and people have said
+	shown := text.NewWriter(p.Err) // makes control characters visible, because errors quote servers and files
 	defer func() { _ = shown.Flush() }()
 	p.Err = shown
 	c := &command{Process: p, services: s}
@@ -78,23 +78,23 @@ func Run(ctx context.Context, p Process, s Services) int {
 type command struct {
 	Process
 	services Services
-	started  bool // the command line was fine, and the command's own work began
+	started  bool // the command line was valid, and the work of the command has begun
 
 	config    string
 	set       []string
 	output    string
 	server    string
-	tokenFile string // of --token-file
-	caFile    string // of --ca-file
-	listen    string // serve's, over http.listen
-	logLevel  string // serve's, over telemetry.log.level
-	logFormat string // serve's, over telemetry.log.format
+	tokenFile string // value of --token-file
+	caFile    string // value of --ca-file
+	listen    string // flag of serve, overrides http.listen
+	logLevel  string // flag of serve, overrides telemetry.log.level
+	logFormat string // flag of serve, overrides telemetry.log.format
 }
 
-// exitError carries the exit code of an error that says nothing more, or everything, itself.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
-	err  error // nil where all has been printed
+	err  error // nil = the command has printed everything
 }
 
 func (e *exitError) Error() string {
@@ -112,7 +112,7 @@ func usage(format string, args ...any) error {
 
 func unreachable(err error) error { return &exitError{ExitUnreachable, err} }
 
-// found ends a command that printed the problems that it found.
+// found returns the error of a command that has printed the problems that it found.
 func found() error { return &exitError{code: ExitProblems} }
 
 func (c *command) exitCode(err error) int {
@@ -131,7 +131,7 @@ func (c *command) exitCode(err error) int {
 	}
 }
 
-// complain prints the error, and where the command line was wrong how to learn more.
+// complain prints the error. For wrong usage it also prints how to get help.
 func (c *command) complain(cmd *cobra.Command, err error, code int) {
 	var list problem.List
 	var netErr *net.OpError
@@ -165,59 +165,60 @@ func (c *command) getenv(name string) string {
 	return ""
 }
 
-// Services is what the local commands call.
+// Services has the functions of the commands that need no server.
 type Services struct {
 	// Serve runs a node until ctx ends.
 	Serve func(ctx context.Context, cfg *config.Config, o ServeOptions) error
-	// Migrate brings the ledger's schema up to date and returns the steps that were taken.
+	// Migrate brings the ledger's schema up to date, and returns the steps that it has run.
 	Migrate func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// MigrateStatus returns every step, the pending ones without a time.
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
-	// CheckRules checks rule files; without cfg, what needs no source, sink or type.
+	// CheckRules checks rule files. Without cfg it checks only what needs no source, sink or type.
 	CheckRules func(ctx context.Context, cfg *config.Config, o authoring.CheckOptions) (authoring.Checked, error)
-	// CheckSources asks every source what its user may do beside reading.
+	// CheckSources asks every source what its user may do besides reading.
 	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
-	// TestSource runs the suite of the drivers against a server.
+	// TestSource runs the test suite of the drivers against a database server.
 	TestSource func(ctx context.Context, o sourcetest.Target) (*sourcetest.Report, error)
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
 	OpenRuleMaker func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error)
-	// PreviewRule tries a rule on its source and writes nothing.
+	// PreviewRule runs a rule on its source, and writes nothing.
 	PreviewRule func(ctx context.Context, cfg *config.Config, o authoring.PreviewOptions) (*preview.Preview, error)
-	// DiffRules compares two versions of rule files; cfg is nil where they are not run.
+	// DiffRules compares two versions of rule files. If cfg is nil, it does not run them.
 	DiffRules func(ctx context.Context, cfg *config.Config, o authoring.DiffOptions) (*rulediff.Diff, error)
-	// TestRules runs rule tests; cfg is nil where neither its types nor a source are asked for.
+	// TestRules runs rule tests. cfg is nil if the tests need no types and no source of the configuration.
 	TestRules func(ctx context.Context, cfg *config.Config, o authoring.TestOptions) (*ruletest.Report, error)
-	// OpenTokens opens the configured ledger for its tokens alone; ledger.ErrInUse while a server has it.
+	// OpenTokens opens the configured ledger for its tokens alone. It returns ledger.ErrInUse while a server has the
+	// ledger open.
 	OpenTokens func(ctx context.Context, cfg *config.Config) (TokenLedger, error)
 	// Demo runs the simulated warehouse until ctx ends or o.For is over.
 	Demo func(ctx context.Context, o DemoOptions) error
 }
 
-// ServeOptions is what a node gets beside its configuration.
+// ServeOptions is what a node gets in addition to its configuration.
 type ServeOptions struct {
 	Logger   *slog.Logger
 	LogLevel *slog.LevelVar // of the Logger
 	Version  string
-	Migrate  bool                 // bring the schema of a shared ledger up to date first
-	Ready    func(address string) // called once it listens
-	Out      io.Writer            // of sinks of type stdout
-	Hangup   <-chan os.Signal     // has the rule files read again; nil = nothing does
+	Migrate  bool                 // bring the schema of a shared ledger up to date before the start
+	Ready    func(address string) // called when the node listens
+	Out      io.Writer            // output of the sinks of type stdout
+	Hangup   <-chan os.Signal     // each signal makes the node read the rule files again; nil = none
 }
 
 // DemoOptions says how the demo runs.
 type DemoOptions struct {
 	Listen  string
 	Seed    uint64
-	Speed   float64       // how many times faster than real time the warehouse lives
+	Speed   float64       // speed of the simulated time: 60 = a minute in each second
 	For     time.Duration // 0 = until it is stopped
-	Workers int           // that take work from the queue
+	Workers int           // workers that lease items of the queue
 	Version string
 	Out     io.Writer
 	Color   bool
 	Browse  bool // open the console in a browser
 }
 
-// Default is the program's own services.
+// Default returns the services of the program.
 func Default() Services {
 	commands := app.Authoring()
 	return Services{
@@ -263,7 +264,7 @@ func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error
 	return node.Run(ctx)
 }
 
-// siteError gives an error of a command that asks the site its exit code.
+// siteError adds the exit code to an error of a command that uses the site's databases.
 func siteError(err error) error {
 	var wrong *authoring.UsageError
 	var scan *scanners.Error

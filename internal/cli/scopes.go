@@ -79,7 +79,7 @@ func (c scopeCommands) forget() *cobra.Command {
 
 func scopesPath(rule string) string { return "/scopes/" + url.PathEscape(rule) }
 
-// waitingScopes is the list of the rule that waits.
+// waitingScopes returns the list of scopes of the rule that waits for a confirmation.
 func (c *client) waitingScopes(ctx context.Context, rule string) (*wire.WaitingScopesForm, error) {
 	var form wire.ScopeOriginsForm
 	if err := c.do(ctx, http.MethodGet, "/scopes", nil, &form); err != nil {
@@ -126,7 +126,7 @@ func writeScopeOrigins(w io.Writer, width int, form *wire.ScopeOriginsForm) {
 	}
 }
 
-// scopesState is the gravest of what may be said of the scopes of a rule.
+// scopesState returns the most serious state of the scopes of a rule.
 func scopesState(o *wire.ScopeOriginForm) string {
 	switch {
 	case o.Source == "":

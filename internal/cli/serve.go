@@ -38,7 +38,7 @@ func (c nodeCommands) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			level, _ := logging.ParseLevel(cfg.Telemetry.Log.Level) // a checked configuration has one
+			level, _ := logging.ParseLevel(cfg.Telemetry.Log.Level) // The configuration was checked, so its level is valid.
 			logger, live := logging.New(c.Err, cfg.Telemetry.Log.Format, level)
 			return c.services.Serve(cmd.Context(), cfg, ServeOptions{
 				Hangup: c.hangup(),
@@ -55,7 +55,7 @@ func (c nodeCommands) serve() *cobra.Command {
 	return cmd
 }
 
-// checkLogFlags refuses what the flags of the log cannot be.
+// checkLogFlags checks the values of the log flags.
 func (c *command) checkLogFlags() error {
 	if _, ok := logging.ParseLevel(c.logLevel); !ok && c.logLevel != "" {
 		return usage("--log-level takes debug, info, warn or error, not %q", c.logLevel)
@@ -67,7 +67,7 @@ func (c *command) checkLogFlags() error {
 	return usage("--log-format takes text or json, not %q", c.logFormat)
 }
 
-// hangup is where the signals come on which the rule files are read again.
+// hangup returns the channel of the signals after which the node reads the rule files again.
 func (c *command) hangup() <-chan os.Signal {
 	if c.Hangup == nil {
 		return nil
@@ -108,10 +108,10 @@ func (c nodeCommands) demo() *cobra.Command {
 	return cmd
 }
 
-// mostForklifts is what the floor has room for.
+// mostForklifts is the limit of --workers in the demo.
 const mostForklifts = 50
 
-// migrationForm is a step of the schema as it is printed.
+// migrationForm is a migration of the schema in the output.
 type migrationForm struct {
 	Version int64      `json:"version"`
 	Name    string     `json:"name"`
@@ -186,10 +186,10 @@ func (c nodeCommands) printMigrations(steps []ledger.Migration, none string) err
 	})
 }
 
-// versionForm says what was built from what.
+// versionForm has the version of the program and of its source.
 type versionForm struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // of the source, where it was built from a repository
+	Revision string `json:"revision,omitempty"` // commit of the source, if the program was built in a repository
 	Modified bool   `json:"modified,omitempty"` // the source had changes that were not committed
 	Go       string `json:"go"`
 	Platform string `json:"platform"`

@@ -101,7 +101,7 @@ expression (RE2) has to fit the whole text. Put matchers in quotes, so that the 
 	return cmd
 }
 
-// silenceFlags are those of a new silence.
+// silenceFlags are the flags of a new silence.
 type silenceFlags struct {
 	from, until, lasts, comment string
 	window                      wire.WindowForm
@@ -118,7 +118,7 @@ func (f *silenceFlags) add(cmd *cobra.Command) {
 	hasLines(cmd.Flags(), "comment")
 }
 
-// fields are the body of the request.
+// fields returns the body of the request.
 func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*wire.SilenceFields, error) {
 	body := &wire.SilenceFields{Matchers: matchers, For: f.lasts, Comment: f.comment}
 	switch {
@@ -150,7 +150,7 @@ func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*wire.Sile
 	return body, nil
 }
 
-// oneSilence asks for one and shows it.
+// oneSilence makes a request about one silence, and prints the silence.
 func (c silenceCommands) oneSilence(cmd *cobra.Command, method, path string, body any, done string) error {
 	return show(cmd.Context(), c.command, method, path, body, func(w io.Writer, s *wire.SilenceForm) {
 		if done != "" {
@@ -181,14 +181,14 @@ func writeSilences(w io.Writer, width int, list *wire.SilencesForm, now time.Tim
 	}
 }
 
-// warnOfSilence says why a silence can hold back nothing that is known.
+// warnOfSilence writes the server's warning about the silence, if there is one.
 func warnOfSilence(w io.Writer, width int, s *wire.SilenceForm) {
 	if s.Warning != "" {
 		terminal.Wrap(w, width, "warning: ", "silence "+s.ID+": "+terminal.OneLine(s.Warning))
 	}
 }
 
-// silenceWhen says in few words when a silence ends, or begins.
+// silenceWhen returns a short text with the end or the start of a silence.
 func silenceWhen(s *wire.SilenceForm, now time.Time) string {
 	switch {
 	case s.ActiveUntil != nil:
@@ -203,7 +203,7 @@ func silenceWhen(s *wire.SilenceForm, now time.Time) string {
 	return terminal.Nothing
 }
 
-// silenceHolds says how much a silence holds back; "" = nothing.
+// silenceHolds returns how much a silence holds back. It is empty if the silence holds back nothing.
 func silenceHolds(s *wire.SilenceForm) string {
 	var parts []string
 	if s.Findings > 0 {

@@ -14,7 +14,8 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// sourceURL is the variable that has the address where --url is not given: arguments stand in the list of processes.
+// sourceURL is the variable with the address of the source. Use it instead of --url for an address with a password,
+// because other users can see the arguments of a process.
 const sourceURL = "TALLYMAN_SOURCE_URL"
 
 // sourceTestForm is the answer of source test.
@@ -90,7 +91,8 @@ func sourceTestOf(r *sourcetest.Report) sourceTestForm {
 	return form
 }
 
-// writeSourceTest writes a line for each check, and below what was wrong in full: a site sends it to us.
+// writeSourceTest writes a line for each check, and below the lines the failures in full, because sites send us this
+// output.
 func writeSourceTest(w io.Writer, width int, form sourceTestForm) {
 	rows := make([][]string, len(form.Checks))
 	counts := map[string]int{}

@@ -18,7 +18,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// statusCommands has the command that tells how a server is.
+// statusCommands has the command that shows the state of a server.
 type statusCommands struct{ *command }
 
 func (c statusCommands) status() *cobra.Command {
@@ -42,10 +42,11 @@ func (c statusCommands) status() *cobra.Command {
 	})
 }
 
-// oldestWell is how long a delivery may wait before a person should look at its sink; the alert TallymanDeliveriesLate says the same.
+// oldestWell is how long a delivery may wait before a person should look at its sink. The alert TallymanDeliveriesLate
+// has the same limit.
 const oldestWell = 10 * time.Minute
 
-// ailments are what a person should look at.
+// ailments returns the problems that need a person.
 func ailments(s *wire.StatusReport) []string {
 	var list []string
 	for _, h := range s.Health {
@@ -92,7 +93,7 @@ func ailments(s *wire.StatusReport) []string {
 	return list
 }
 
-// partAilment says what is wrong with a part of the node.
+// partAilment returns the problem of a part of the node.
 func partAilment(h *wire.Health) string {
 	switch h.Part {
 	case "commits":
@@ -107,7 +108,7 @@ func partAilment(h *wire.Health) string {
 	return "the " + strings.TrimSpace(h.Part+" "+h.Name) + " has a problem" + since(h.Since) + ": " + h.Error
 }
 
-// degradation says what a run could not judge.
+// degradation returns why a run is degraded.
 func degradation(run *wire.RunStatus) string {
 	text := fmt.Sprintf("its run at %s could not judge, or could not make notices of, %d of %s", stamp(run.Started), run.Errored, count(run.Rows, "row"))
 	switch {
@@ -122,7 +123,7 @@ func degradation(run *wire.RunStatus) string {
 	return text
 }
 
-// span writes so many seconds.
+// span formats a number of seconds.
 func span(seconds float64) string {
 	return strictyaml.FormatDuration(time.Duration(seconds * float64(time.Second)).Truncate(time.Second))
 }
@@ -141,7 +142,7 @@ func since(t *time.Time) string {
 	return " since " + stamp(*t)
 }
 
-// writeStatus writes what is wrong first.
+// writeStatus writes the state of the server, with the problems first.
 func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	fmt.Fprintf(w, "%s runs tallyman %s since %s (%s)\n", s.Node, s.Version, stamp(s.Started), until(now, s.Started))
 	running, ids := 0, map[string]bool{}
@@ -197,7 +198,7 @@ func writeNodes(w io.Writer, width int, nodes []wire.NodeStatus) {
 	terminal.Spread(w, width, []string{"NODE", "VERSION", "SINCE", "LANES"}, rows, nil)
 }
 
-// heldLanes names the sinks, and behind each its warehouses.
+// heldLanes returns the names of the sinks, each with its warehouses.
 func heldLanes(lanes []wire.HeldLanes) string {
 	list := make([]string, len(lanes))
 	for i, lane := range lanes {
@@ -243,7 +244,7 @@ func (c sinkCommands) show() *cobra.Command {
 
 // writeSinks writes a line for each sink.
 func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
-	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "OLDEST", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // what matters most first
+	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "OLDEST", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // The most important columns come first.
 	rows := make([][]string, len(list))
 	for i := range list {
 		s := &list[i]
@@ -258,7 +259,7 @@ func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
 	terminal.Spread(w, width, header, rows, whole)
 }
 
-// waited is for how long the oldest delivery waits.
+// waited returns how long the oldest delivery has waited.
 func waited(s *wire.SinkForm) string {
 	if s.Oldest == nil {
 		return terminal.Nothing
@@ -266,7 +267,7 @@ func waited(s *wire.SinkForm) string {
 	return span(s.OldestSecs)
 }
 
-// upTo is a number of deliveries; the server counts no further than the highest.
+// upTo formats a number of deliveries. The server stops counting at its limit; the text then has a +.
 func upTo(n int64) string {
 	if n >= ledger.MostCounted {
 		return strconv.Itoa(ledger.MostCounted) + "+"
@@ -274,7 +275,7 @@ func upTo(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// standing is the last error, where nothing was sent since.
+// standing returns the last error, if nothing was sent after the error.
 func standing(p *wire.PushStatusForm) string {
 	if p.LastSent != nil && p.LastErrorAt != nil && !p.LastErrorAt.After(*p.LastSent) {
 		return ""
@@ -282,7 +283,7 @@ func standing(p *wire.PushStatusForm) string {
 	return p.LastError
 }
 
-// sinkState says in few words whether a sink takes deliveries.
+// sinkState returns in a few words whether a sink takes deliveries.
 func sinkState(s *wire.SinkForm, now time.Time) string {
 	p := s.Push
 	switch {
@@ -293,9 +294,9 @@ func sinkState(s *wire.SinkForm, now time.Time) string {
 	case p.Breaker.State == "open" && p.Breaker.Until != nil && p.Breaker.Until.After(now):
 		return "open, " + until(*p.Breaker.Until, now) + " more"
 	case p.Breaker.State != "closed" && p.InFlight == 0 && s.Deliveries.Pending == 0:
-		return "tries the next" // which has yet to come
+		return "tries the next" // The next delivery has not arrived yet.
 	case p.Breaker.State != "closed":
-		return "trying one" // half open, or about to be
+		return "trying one" // The breaker is half open, or will be at the next delivery.
 	case p.HeldUntil != nil && p.HeldUntil.After(now):
 		return "held, " + until(*p.HeldUntil, now) + " more"
 	case p.Breaker.Failures > 0:

@@ -125,7 +125,7 @@ func withoutEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-// setChannels sets the addresses that are named; an empty one goes.
+// setChannels sets the named addresses. An empty address removes the entry.
 func setChannels(known *wire.SubscriberFields, channels map[string]string) {
 	if known.Channels == nil {
 		known.Channels = wire.ChannelsForm{}
@@ -151,7 +151,7 @@ func (c subscriberCommands) remove() *cobra.Command {
 
 func subscriberPath(id string) string { return "/subscribers/" + url.PathEscape(id) }
 
-// listSubscribers asks for every page.
+// listSubscribers requests all pages of subscribers.
 func (c *client) listSubscribers(ctx context.Context) ([]wire.SubscriberForm, error) {
 	all := []wire.SubscriberForm{}
 	err := pages(ctx, c, "/subscribers", url.Values{}, func(page *wire.SubscribersForm) string {
@@ -161,7 +161,7 @@ func (c *client) listSubscribers(ctx context.Context) ([]wire.SubscriberForm, er
 	return all, err
 }
 
-// setSubscriber puts the entry back with the change; one that is not there begins empty.
+// setSubscriber reads the entry of a subscriber, changes it and writes it. A missing entry begins empty.
 func (c *client) setSubscriber(ctx context.Context, id string, change func(*wire.SubscriberFields)) (wire.SubscriberForm, error) {
 	var s wire.SubscriberForm
 	if err := c.do(ctx, http.MethodGet, subscriberPath(id), nil, &s); err != nil && !hasCode(err, wire.CodeSubscriberNotFound) {

@@ -74,7 +74,7 @@ func (c subscriptionCommands) list() *cobra.Command {
 // changeForm is the answer of a command that changes subscriptions.
 type changeForm struct {
 	Added   int `json:"added"`
-	Present int `json:"present"` // those that were there already
+	Present int `json:"present"` // number of subscriptions that existed already
 }
 
 func (c subscriptionCommands) add() *cobra.Command {
@@ -171,7 +171,7 @@ func (c subscriptionCommands) readSubscriptions(name string) ([]ledger.Subscript
 	} else {
 		var whole struct {
 			Subscriptions []subscriptionForm `yaml:"subscriptions,required"`
-			Warnings      []string           `yaml:"warnings"` // what "subscriptions list" has printed; they say nothing here
+			Warnings      []string           `yaml:"warnings"` // "subscriptions list" prints them; an import ignores them
 		}
 		problems = file.Decode(file.Root, &whole)
 		list = whole.Subscriptions
@@ -194,15 +194,15 @@ func (c subscriptionCommands) readSubscriptions(name string) ([]ledger.Subscript
 	return subs, nil
 }
 
-// subscriptionForm is a subscription as a file has it.
+// subscriptionForm is a subscription in a file.
 type subscriptionForm struct {
 	Type       string `yaml:"type,required"`
 	Warehouse  string `yaml:"warehouse,required"`
 	Subscriber string `yaml:"subscriber,required"`
-	Origin     string `yaml:"origin"` // "subscriptions list" has printed it
+	Origin     string `yaml:"origin"` // "subscriptions list" prints it; an import ignores it
 }
 
-// listSubscriptions asks for every page; an empty field of the filter is any.
+// listSubscriptions requests all pages. An empty field of the filter matches every subscription.
 func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) (subs []ledger.Subscription, warnings []string, err error) {
 	query := queryOf(map[string]string{"type": f.Type, "warehouse": f.Warehouse, "subscriber": f.Subscriber})
 	subs = []ledger.Subscription{}
@@ -219,10 +219,10 @@ func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) (
 	return subs, warnings, err
 }
 
-// subscriptionPage is a list of subscriptions as an import takes one.
+// subscriptionPage is a list of subscriptions in the form that an import accepts.
 type subscriptionPage struct {
 	Subscriptions []ledger.Subscription `json:"subscriptions"`
-	Warnings      []string              `json:"warnings,omitempty"` // of those that no rule serves
+	Warnings      []string              `json:"warnings,omitempty"` // warnings about subscriptions that no rule serves
 }
 
 func (c *client) importSubscriptions(ctx context.Context, subs []ledger.Subscription) (changeForm, error) {

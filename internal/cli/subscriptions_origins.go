@@ -55,7 +55,7 @@ instead; the next list of the source replaces the waiting list.`,
 	return cmd
 }
 
-// confirmList asks, and confirms the list that was shown.
+// confirmList asks the user, and confirms the shown list.
 func (c *command) confirmList(cmd *cobra.Command, yes bool, question, path, hash string) error {
 	if !yes {
 		sure, err := terminal.NewPrompt(c.In, c.Err).Yes(question, false)
@@ -93,7 +93,7 @@ func originPath(name, rest string) string {
 	return "/subscriptions/origins/" + url.PathEscape(name) + "/" + rest
 }
 
-// waitingList is the list of the source that waits.
+// waitingList returns the list of the source that waits for a confirmation.
 func (c *client) waitingList(ctx context.Context, name string) (*wire.WaitingListForm, error) {
 	var form wire.OriginsForm
 	if err := c.do(ctx, http.MethodGet, "/subscriptions/origins", nil, &form); err != nil {
@@ -137,7 +137,7 @@ func writeOrigins(w io.Writer, width int, form *wire.OriginsForm) {
 	}
 }
 
-// originState is the gravest of what may be said of a source.
+// originState returns the most serious state of a source.
 func originState(o *wire.OriginForm) string {
 	switch {
 	case !o.Configured:

@@ -125,7 +125,7 @@ func (c tokenCommands) revoke() *cobra.Command {
 	})
 }
 
-// describeToken says what a token is good for.
+// describeToken returns what a token allows.
 func describeToken(t *wire.TokenForm) string {
 	where := "in " + strings.Join(t.Warehouses, ", ")
 	if len(t.Warehouses) == 1 && t.Warehouses[0] == "*" {
@@ -168,7 +168,7 @@ type TokenLedger interface {
 	Close() error
 }
 
-// tokenKeeper is where tokens are kept: a server or the ledger.
+// tokenKeeper is the store of the tokens: a server or the ledger.
 type tokenKeeper interface {
 	create(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error)
 	list(ctx context.Context, ended bool) ([]wire.TokenForm, error)
@@ -242,7 +242,7 @@ func (l localTokens) create(ctx context.Context, ask *wire.TokenAskForm) (wire.N
 	return wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}, nil
 }
 
-// flagOf has the flags by the members of the form.
+// flagOf has the flag for each member of the form.
 var flagOf = map[string]string{
 	"body.name": "name", "body.subject": "subject", "body.access": "access", "body.subscribers": "subscriber", "body.warehouses": "warehouse",
 	"body.expires": "expires",
@@ -258,7 +258,7 @@ func (l localTokens) list(ctx context.Context, ended bool) ([]wire.TokenForm, er
 
 func (l localTokens) revoke(ctx context.Context, id string) (wire.TokenForm, error) {
 	form, err := l.show(ctx, id)
-	if err != nil || form.Revoked != nil { // twice changes nothing
+	if err != nil || form.Revoked != nil { // A second revocation changes nothing.
 		return form, err
 	}
 	if err := l.ledger.RevokeToken(ctx, localUser(), id, time.Now()); err != nil {
@@ -281,7 +281,7 @@ func (l localTokens) show(ctx context.Context, id string) (wire.TokenForm, error
 
 func (l localTokens) close() error { return l.ledger.Close() }
 
-// localUser is who runs the program, as the ledger names it.
+// localUser returns the user who runs the program, in the form of the ledger.
 func localUser() ledger.Author {
 	who := ledger.Author{By: "local:unknown", Via: ledger.ViaLocal}
 	if u, err := user.Current(); err == nil && u.Username != "" {

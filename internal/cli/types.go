@@ -67,7 +67,7 @@ With --file the command takes the type from a catalogue file. The file does not 
 	return cmd
 }
 
-// draftOf is a type of a catalogue file.
+// draftOf reads a type from a catalogue file.
 func draftOf(file, code string) (*wire.TypeForm, error) {
 	types, problems := catalog.Load(file)
 	if err := problems.Err(); err != nil {
@@ -80,7 +80,7 @@ func draftOf(file, code string) (*wire.TypeForm, error) {
 	return new(view.NewTypeForm(&t)), nil
 }
 
-// keepLanguage leaves the texts of one language; of all where lang is "".
+// keepLanguage removes the texts of all languages but one. If lang is empty, it keeps all languages.
 func keepLanguage(p *wire.TypePreviewForm, lang string) error {
 	if lang == "" {
 		return nil
@@ -97,7 +97,7 @@ func keepLanguage(p *wire.TypePreviewForm, lang string) error {
 	return nil
 }
 
-// writeTypePreview writes the words, a language after the other, and how the notice goes.
+// writeTypePreview writes the texts by language, and the sinks and settings of the notice.
 func writeTypePreview(w io.Writer, width int, p *wire.TypePreviewForm) {
 	for _, t := range p.Texts {
 		language := t.Language
@@ -114,7 +114,7 @@ func writeTypePreview(w io.Writer, width int, p *wire.TypePreviewForm) {
 		labels = append(labels, name+"="+p.Labels[name])
 	}
 	for i := range p.Deliver {
-		e, _ := view.NewEntry(&p.Deliver[i]) // sound, as the server has it
+		e, _ := view.NewEntry(&p.Deliver[i]) // The server has checked the entry, so there is no error.
 		sinks = append(sinks, e.String())
 	}
 	section(w, len("priority"), [][2]string{

@@ -11,15 +11,15 @@ import (
 // The columns of a grid.
 const (
 	gap          = 2
-	leastColumn  = 12 // what a column keeps: less of a title or an error says nothing
+	leastColumn  = 12 // the least width of a cut column; a shorter title or error would be useless
 	mostInColumn = 60
 )
 
-// Nothing stands in a cell that has nothing to say.
+// Nothing is the text of an empty cell.
 const Nothing = "-"
 
-// Grid writes a table that fits the width: columns that say nothing go first, then the widest are cut, and those for which there is
-// still no room are left out, from the right. It returns how many were that say something.
+// Grid writes a table that fits the width. It leaves out empty columns, then cuts the widest columns. If the table is
+// still too wide, it leaves out columns from the right. It returns how many non-empty columns it has left out.
 func Grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
 	lines, leftOut := GridLines(width, indent, header, rows, nil)
 	for _, line := range lines {
@@ -28,8 +28,8 @@ func Grid(w io.Writer, width int, indent string, header []string, rows [][]strin
 	return leftOut
 }
 
-// GridLines are the lines of a grid, the header first. The columns named by whole are never cut: what stands in them is of use
-// only as a whole. One that has no room is left out.
+// GridLines returns the lines of a grid, the header first. The columns in whole are never cut, because a part of their
+// value is of no use. Such a column is left out if it has no room.
 func GridLines(width int, indent string, header []string, rows [][]string, whole []string) (lines []string, leftOut int) {
 	cut := make([]bool, len(header))
 	for i, name := range header {
@@ -57,7 +57,7 @@ func GridLines(width int, indent string, header []string, rows [][]string, whole
 	return lines, len(header) - len(widths)
 }
 
-// telling leaves out the columns in which no row has anything; the first says which row it is.
+// telling leaves out columns without a value in any row. The first column always stays, because it identifies the row.
 func telling(header []string, rows [][]string, cut []bool) ([]string, [][]string, []bool) {
 	silent := func(i int) bool {
 		return i > 0 && len(rows) > 0 && !slices.ContainsFunc(rows, func(cells []string) bool { return cells[i] != Nothing })
@@ -77,7 +77,7 @@ func telling(header []string, rows [][]string, cut []bool) ([]string, [][]string
 	return kept, keptRows, keptCut
 }
 
-// natural are the widths of columns that are not cut by others.
+// natural returns the widths of the columns before the table is fitted to the width.
 func natural(header []string, rows [][]string, cut []bool) []int {
 	widths := make([]int, len(header))
 	for _, cells := range append([][]string{header}, rows...) {
@@ -92,7 +92,7 @@ func natural(header []string, rows [][]string, cut []bool) []int {
 	return widths
 }
 
-// narrowed takes from the widest columns that may be cut what is more than the room.
+// narrowed cuts the widest of the columns that may be cut, until the columns fit the room.
 func narrowed(widths []int, room int, cut []bool) []int {
 	for total(widths) > room {
 		i := widest(widths, cut)
@@ -112,7 +112,7 @@ func total(widths []int) int {
 	return sum
 }
 
-// widest is the last of the widest columns that may be cut, or -1.
+// widest returns the last of the widest columns that may be cut, or -1.
 func widest(widths []int, cut []bool) int {
 	best := -1
 	for i, n := range widths {
@@ -133,10 +133,10 @@ func Columns(w io.Writer, rows [][]string) {
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	_ = t.Flush() // what it wraps is the program's output: if that is gone, nobody reads on
+	_ = t.Flush() // An error is ignored, as for all output: then the reader is gone.
 }
 
-// Spread writes a grid in which the columns named by whole are never cut, and says what there was no room for.
+// Spread writes a grid, and a line with the number of columns that had no room. The columns in whole are never cut.
 func Spread(w io.Writer, width int, header []string, rows [][]string, whole []string) {
 	lines, leftOut := GridLines(width, "", header, rows, whole)
 	for _, line := range lines {
@@ -145,7 +145,7 @@ func Spread(w io.Writer, width int, header []string, rows [][]string, whole []st
 	LeftOut(w, "", leftOut)
 }
 
-// LeftOut says how many columns there was no room for.
+// LeftOut writes how many columns had no room.
 func LeftOut(w io.Writer, indent string, leftOut int) {
 	switch {
 	case leftOut == 1:

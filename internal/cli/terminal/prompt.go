@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Prompt asks questions, one a line. A wrong answer is explained and asked for again.
+// Prompt asks questions, one in each line. After a wrong answer it explains the error and asks again.
 type Prompt struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -20,16 +20,16 @@ func NewPrompt(in io.Reader, out io.Writer) *Prompt { return &Prompt{bufio.NewRe
 // Note writes a line between questions.
 func (p *Prompt) Note(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
 
-// Question is what a prompt asks.
+// Question is one question of a prompt.
 type Question struct {
 	Text     string
-	Proposal string                    // what an empty answer means; shown in brackets
-	Empty    bool                      // an empty answer is one, where nothing is proposed
-	Choices  []string                  // what ? lists
-	Check    func(answer string) error // what is wrong with the answer; may be nil
+	Proposal string                    // the answer for an empty line; shown in brackets
+	Empty    bool                      // an empty answer is valid, even without a proposal
+	Choices  []string                  // the answers that ? lists
+	Check    func(answer string) error // returns the error of a wrong answer; may be nil
 }
 
-// ErrNoAnswer is that of a prompt whose input is over.
+// ErrNoAnswer is the error of a prompt after the end of its input.
 var ErrNoAnswer = errors.New("the input ended before all was answered")
 
 // Ask returns the answer to a question, or ErrNoAnswer.

@@ -13,13 +13,13 @@ import (
 	"tallyman/internal/text"
 )
 
-// The width of what is printed: as the terminal has it, and where there is none.
+// The widths of the output: limits for the width of a terminal, and the width without a terminal.
 const (
 	narrowest    = 40
 	defaultWidth = 120
 )
 
-// Is tells whether a person may be looking at the stream, or typing into it.
+// Is tells whether the stream is a terminal.
 func Is(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -33,7 +33,7 @@ func Is(stream any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// Width is how many columns a line of the stream may have: the value of COLUMNS, or what the terminal has.
+// Width returns the number of columns of the stream: the value of COLUMNS, or the width of the terminal.
 func Width(stream any, columns string) int {
 	if n, err := strconv.Atoi(columns); err == nil && n > 0 {
 		return max(n, narrowest)
@@ -46,7 +46,7 @@ func Width(stream any, columns string) int {
 	return defaultWidth
 }
 
-// CellWidth is how many columns a terminal gives to the text.
+// CellWidth returns the number of columns that the text takes in a terminal.
 func CellWidth(s string) int {
 	n := 0
 	for _, r := range s {
@@ -66,7 +66,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Fit cuts a text to so many columns; what is cut ends in ….
+// Fit cuts a text to the number of columns. A cut text ends in ….
 func Fit(s string, width int) string {
 	if CellWidth(s) <= width {
 		return s
@@ -80,13 +80,14 @@ func Fit(s string, width int) string {
 	return s
 }
 
-// OneLine makes a text that stays in its cell, and in which all can be seen.
+// OneLine returns the text in one line, with invisible characters made visible.
 func OneLine(s string) string { return text.VisibleLine(s) }
 
-// JSONLine is OneLine of JSON, such as a key or a payload: the line stays the JSON that it is, so that it can be copied.
+// JSONLine is OneLine for JSON, such as a key or a payload. The line stays valid JSON of the same value, so people can
+// copy it.
 func JSONLine[T ~string | ~[]byte](s T) string { return OneLine(string(text.EscapeJSON([]byte(s)))) }
 
-// Wrap writes words behind a lead, broken at spaces where a line would be too long; what follows stands below the words.
+// Wrap writes a lead and then words. It wraps the words at spaces. Further lines begin below the first word.
 func Wrap(w io.Writer, width int, lead, words string) {
 	line := lead
 	hang := strings.Repeat(" ", CellWidth(lead))
@@ -113,16 +114,16 @@ func Wrap(w io.Writer, width int, lead, words string) {
 	flush()
 }
 
-// Page is what a text of several parts is written to, and how wide its lines may be.
+// Page is a writer with the width of its lines.
 type Page struct {
 	io.Writer
 	Width int
 }
 
-// Line writes a line as it is, however long.
+// Line writes a line and does not wrap it.
 func (p *Page) Line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
-// Wrap writes words behind a lead, within the width.
+// Wrap writes a lead and then words, wrapped at the width.
 func (p *Page) Wrap(lead, words string) { Wrap(p, p.Width, lead, words) }
 
 // Grid writes a table within the width, and returns how many columns had no room.
