@@ -33,9 +33,9 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 func (s slots) release() { <-s }
 
 // room is the capacity that a firing takes up from its claim until its rows are judged. The firing is inside the gate
-// of its source. While it asks the source, it also has a place at the source and a worker. Two kinds of firing ask
-// nothing themselves: a firing of an unverified rule has only a worker, and a firing that shares a scan takes a worker
-// after the scan. The shared scan has a room of its own.
+// of its source. While the firing asks the source, the firing also has a place at the source and a worker. Two kinds of
+// firing do not ask the source themselves. A firing of an unverified rule has only a worker. A firing that shares a scan
+// takes a worker after the scan. The shared scan has a room of its own.
 type room struct {
 	unit   *unit
 	asks   bool      // The firing asks the source itself.
@@ -45,7 +45,7 @@ type room struct {
 	left   bool
 }
 
-// enter waits until the firing may be claimed. It returns false when stop is closed first.
+// enter waits until the firing may be claimed. enter returns false when stop is closed first.
 func (r *room) enter(stop <-chan struct{}) bool {
 	switch {
 	case r.asks:
@@ -171,7 +171,7 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, cla
 	return err
 }
 
-// claimHandle is a claim in force, and what the passes under the claim have done so far.
+// claimHandle is a claim in force, with the results of the passes under the claim.
 type claimHandle struct {
 	ledger Ledger
 	room   *room
@@ -187,7 +187,8 @@ type claimHandle struct {
 	over    bool
 }
 
-// keep renews the claim every third of its lease until ctx ends. It cancels the work when the claim is lost or may be.
+// keep renews the claim every third of its lease until ctx ends. keep cancels the work when the claim is lost, or may
+// be lost.
 func (h *claimHandle) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(h.lease / 3)
 	defer ticker.Stop()
@@ -204,7 +205,7 @@ func (h *claimHandle) keep(ctx context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
-// renew extends the claim. The error is errLost when another node has the claim. It is errLost as well when the last
+// renew extends the claim. The error is errLost when another node has the claim. The error is also errLost when the last
 // renewal is a whole lease ago, because another node may have the claim by then.
 func (h *claimHandle) renew(ctx context.Context) error {
 	h.mu.Lock()

@@ -26,9 +26,9 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	return true, nil
 }
 
-// reclaim looks three times per lease, and after TakeOver, for the live nodes and for abandoned firings: firings that a
-// dead node has claimed and not finished. It hands each abandoned firing to the unit of the rule. Without it a rule
-// that is due once a day would wait a day for the rest of its firing.
+// reclaim looks for the live nodes and for abandoned firings, three times per lease and after TakeOver. A firing is
+// abandoned if a dead node has claimed the firing and not finished it. reclaim hands each abandoned firing to the unit
+// of the rule. Without reclaim a rule that is due once a day would wait a day for the rest of its firing.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
 		id, _ := e.opts.Session.Own()
@@ -61,8 +61,8 @@ func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// TakeOver makes the node look at once for the work of dead nodes: lanes, deliveries to push channels and firings. It
-// never blocks.
+// TakeOver makes the node look at once for the work of dead nodes: lanes, deliveries to push channels and firings.
+// TakeOver never blocks.
 func (e *Engine) TakeOver() {
 	for _, d := range e.deliverer {
 		signal(d.left)

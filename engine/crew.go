@@ -229,7 +229,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Replace replaces the node's rules; complete is as in Options. It returns at once. Rules that mean the same go on
+// Replace replaces the node's rules; complete is as in Options. Replace returns at once. Rules that mean the same go on
 // untouched. Rules that have changed finish their run first. New rules begin, and removed rules end. Where the rules do
 // not fit the engine, Replace returns an error and changes nothing.
 func (e *Engine) Replace(list []*rules.Rule, complete bool) error {

@@ -21,8 +21,8 @@ import (
 // finds lanes that other nodes have filled or left.
 const pollLanes = 500 * time.Millisecond
 
-// deliverer is the loop of one sink. It finds the lanes with pending deliveries and drains several at a time. A lane
-// that fails rests and delays no other lane.
+// deliverer is the loop of one sink. deliverer finds the lanes with pending deliveries and drains several at a time. A
+// lane that fails rests and delays no other lane.
 type deliverer struct {
 	e    *Engine
 	name string
@@ -44,7 +44,7 @@ func newDeliverer(e *Engine, name string, sink sinks.Sink) *deliverer {
 	}
 }
 
-// wake hints that the lane has pending deliveries. It never blocks.
+// wake hints that the lane has pending deliveries. wake never blocks.
 func (d *deliverer) wake(lane delivery.Lane) {
 	d.mu.Lock()
 	d.hinted[lane] = true
@@ -179,8 +179,8 @@ func (l *laneTable) alarm(timer *time.Timer) {
 // batchSize is the largest number of deliveries in one call of a sink.
 const batchSize = 500
 
-// drain delivers the pending deliveries of the lane, in order. It ends when the lane is empty, the sink or the ledger
-// fails, another node holds the lane, the node's session is not in force, or stop is closed.
+// drain delivers the pending deliveries of the lane, in order. drain ends when the lane is empty, the sink or the
+// ledger fails, another node holds the lane, the node's session is not in force, or stop is closed.
 func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delivery.Lane) error {
 	session, lapsed := d.e.opts.Session.Hold()
 	if session == "" {

@@ -122,7 +122,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Wake tells the delivery loops of this node that a commit has put deliveries into the lanes. It never blocks.
+// Wake tells the delivery loops of this node that a commit has put deliveries into the lanes. Wake never blocks.
 func (e *Engine) Wake(lanes []delivery.Lane) {
 	for _, lane := range lanes {
 		if d := e.deliverer[lane.Sink]; d != nil {

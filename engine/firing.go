@@ -119,8 +119,8 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 // suspectAfter is the number of failed commits after which the record itself is suspected, and not the ledger.
 const suspectAfter = 5
 
-// commit writes the record, for as long as this node has the claim. It waits for a ledger that is down. A ledger that
-// answers but keeps refusing the record gets a failed run instead, with the reason.
+// commit writes the record, for as long as this node has the claim. commit waits for a ledger that is down. A ledger
+// that answers but keeps refusing the record gets a failed run instead, with the reason.
 func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot, record *ledger.Commit) (ledger.CommitResult, error) {
 	pauses := retry.New(100*time.Millisecond, 2*time.Second)
 	for attempt := 1; ; attempt++ {

@@ -11,8 +11,8 @@ import (
 // nodes.
 const soon = 50 * time.Millisecond
 
-// gate bounds the firings that a node claims for a source: as many as may ask the source at a time, and as many as will
-// ask within soon. First come, first served.
+// gate bounds the firings that a node claims for a source. The bound is the number of firings that may ask the source at
+// a time, plus the number that will ask within soon. First come, first served.
 type gate struct {
 	places int // The firings that may ask the source at a time.
 
@@ -22,7 +22,7 @@ type gate struct {
 	waiting list.List     // The chan struct{} of each waiting firing. It is closed when the firing is let in.
 }
 
-// enter waits until the firing is let in. It returns false when stop is closed first.
+// enter waits until the firing is let in. enter returns false when stop is closed first.
 func (g *gate) enter(stop <-chan struct{}) bool {
 	in := make(chan struct{})
 	g.mu.Lock()

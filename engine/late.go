@@ -34,7 +34,7 @@ func (e *Engine) readProgress(ctx context.Context) (map[string]ledger.Progress, 
 	return by, nil
 }
 
-// lateness has what decides whether a unit's firings are late. It does not change while the unit lives.
+// lateness has what decides whether a unit's firings are late. lateness does not change while the unit lives.
 type lateness struct {
 	schedule *schedule.Schedule
 	jitter   time.Duration
@@ -80,7 +80,7 @@ func (l *lateness) overdue(p ledger.Progress, leftOut, now time.Time, term ledge
 	return overdue, overdue > lateAfter+min(l.schedule.Shortest(), lateInterval)
 }
 
-// Lag returns how long after its due time plus jitter the last run began. It is 0 where there is no run, or the last
+// Lag returns how long after its due time plus jitter the last run began. Lag is 0 where there is no run, or the last
 // one was skipped.
 func (s *RuleStatus) Lag() time.Duration {
 	if s.LastRun == nil || s.LastRun.Outcome == ledger.OutcomeSkipped {

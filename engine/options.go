@@ -56,8 +56,8 @@ type Options struct {
 	// half-written file may look like a file without rules.
 	ForgetAfter time.Duration
 
-	// Step is called between the steps of a firing, of a delivery and of a removal, so that a test can end the process
-	// there; see the Step constants.
+	// Step is called between the steps of a firing, of a delivery and of a removal; see the Step constants. A test can end
+	// the process there.
 	Step func(step string)
 }
 
@@ -71,7 +71,7 @@ type Sink struct {
 	Each  bool // The push channel gets a delivery for each recipient.
 	// Address names the entry that a recipient of an Each channel must have in the address book. Empty means none.
 	Address string
-	// Wake tells a push channel that a commit has deliveries for it. It must not block. Nil means no call.
+	// Wake tells a push channel that a commit has deliveries for it. Wake must not block. Nil means no call.
 	Wake func()
 }
 

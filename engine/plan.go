@@ -10,7 +10,7 @@ import (
 // mostMissed is the largest number of missed firings that catch_up: all runs later.
 const mostMissed = 100
 
-// firingPlan decides which firings of one rule in one scope this node tries to run. It knows no clock and does
+// firingPlan decides which firings of one rule in one scope this node tries to run. firingPlan knows no clock and does
 // no I/O. A firing starts at its due time plus the jitter.
 type firingPlan struct {
 	schedule *schedule.Schedule
@@ -80,9 +80,9 @@ func (p *firingPlan) done(due time.Time) {
 	}
 }
 
-// overlapped decides about the firings whose start came while the firing before was still running. It returns the
-// firings that are skipped. While the queue has firings to catch up on, overlapped decides nothing: it does so when the
-// last of the queue has run.
+// overlapped decides about the firings whose start came while the firing before was still running. overlapped returns
+// the firings that are skipped. While the queue has firings to catch up on, overlapped decides nothing: it does so when
+// the last of the queue has run.
 func (p *firingPlan) overlapped(now time.Time) (skipped []time.Time) {
 	if len(p.queue) > 0 {
 		return nil

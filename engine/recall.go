@@ -22,8 +22,8 @@ type openFindings struct {
 	list  []finding.State // For any other rule.
 }
 
-// recall returns the findings and the state that the pass builds on. It takes them from the claim and from the node's
-// last run where these are current, and else from the ledger.
+// recall returns the findings and the state that the pass builds on. recall takes them from the claim and from the
+// node's last run where these are current, and else from the ledger.
 func (p *pass) recall(ctx context.Context, c *ledger.Claim) (*judge.Snapshot, error) {
 	state, err := p.state(ctx, c)
 	if err != nil {

@@ -123,7 +123,7 @@ func standing(s ledger.ScopeState, term ledger.Term) time.Time {
 	return s.Done
 }
 
-// carryOut runs the ordered firing. It first runs a firing that a dead node has left, if there is one.
+// carryOut runs the ordered firing. carryOut first runs a firing that a dead node has left, if there is one.
 func (o *order) carryOut(ctx context.Context, stop <-chan struct{}) {
 	err := o.run(ctx, stop)
 	if err != nil && ctx.Err() == nil {

@@ -20,7 +20,7 @@ type scanGroups struct {
 	scopes map[string]map[string]bool // The scopes of each rule that the node has, keyed by rule.
 }
 
-// of returns the rule's scan group of that name, and makes the group where there is none. It returns nil for the name
+// of returns the rule's scan group of that name, and makes the group where there is none. of returns nil for the name
 // "".
 func (g *scanGroups) of(rule, name string) *scanGroup {
 	if name == "" {
@@ -120,7 +120,7 @@ func (u *unit) expect(due time.Time) {
 	}
 }
 
-// sharedScan is one scan of the probe. It exists from the moment the first scope joins.
+// sharedScan is one scan of the probe. sharedScan exists from the moment the first scope joins.
 type sharedScan struct {
 	at      firingAt
 	columns []row.Column
@@ -304,7 +304,7 @@ const (
 	longNamed = 40 // Characters of a name.
 )
 
-// hand gives the row to the member of the row's scope. It drops a row whose scope is known but has not joined.
+// hand gives the row to the member of the row's scope. hand drops a row whose scope is known but has not joined.
 func (s *sharedScan) hand(first *member, r *row.Row, knows func(scope string) bool) {
 	scope, isName := first.program.RowScope(r)
 	s.mu.Lock()

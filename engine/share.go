@@ -13,7 +13,7 @@ import (
 // and the ledger answers the late claim cheaply.
 const courtesy = 200 * time.Millisecond
 
-// share says which node comes first for the firings of a rule in a scope. It is only a hint: the claim decides who
+// share says which node comes first for the firings of a rule in a scope. share is only a hint: the claim decides who
 // runs. The hint saves claims in vain, and lets a node build on the open findings of its own last run. Each node has a
 // number for each rule and scope, and the highest number comes first (rendezvous hashing). So a node that joins takes
 // an equal share from every other node, and the share of a node that leaves is spread over the others.

@@ -70,8 +70,8 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	return list, err
 }
 
-// Standing is Status for callers that ask often. It leaves out the promotions and RunSum: for RunSum the ledger must
-// read all runs that it keeps.
+// Standing is Status for callers that ask often. Standing leaves out the promotions and RunSum: for RunSum the ledger
+// must read all runs that it keeps.
 func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 	runs, err := e.opts.Ledger.LastRuns(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *unitStatus) isVerified() bool {
 	return s.verified
 }
 
-// setVerified marks the rule as verified. It returns whether the rule was not verified before.
+// setVerified marks the rule as verified. setVerified returns whether the rule was not verified before.
 func (s *unitStatus) setVerified(columns []row.Column) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *unitStatus) seenColumns() []row.Column {
 	return s.columns
 }
 
-// setReason marks the rule as not verified. It returns whether the reason is new.
+// setReason marks the rule as not verified. setReason returns whether the reason is new.
 func (s *unitStatus) setReason(cause error, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *unitStatus) setWarnings(warnings []string) {
 	s.warnings = warnings
 }
 
-// setInitial sets the warnings about initial. It returns whether they have changed.
+// setInitial sets the warnings about initial. setInitial returns whether they have changed.
 func (s *unitStatus) setInitial(warnings []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

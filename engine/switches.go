@@ -75,7 +75,7 @@ func (e *Engine) ReadSwitches(ctx context.Context) error {
 // ErrUntilPast says that a switch's end is not after now.
 var ErrUntilPast = errors.New("the switch would have ended already")
 
-// Turn switches a rule on or off, or clears its switch. It does so in one scope, or for the whole rule where scope is
+// Turn switches a rule on or off, or clears its switch. Turn does so in one scope, or for the whole rule where scope is
 // nil. A scope's own switch wins over the whole rule's. When Turn returns, the switch is in force on this node. The
 // switch of a removed rule can still be cleared. Errors are *UnknownError, ErrUntilPast, and the ledger's.
 func (e *Engine) Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]RuleStatus, error) {

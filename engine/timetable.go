@@ -52,8 +52,8 @@ type line struct {
 	waiting list.List // The waiting *units. First come, first served.
 }
 
-// mostAwake is the number of places in a line (timetable.most, but in tests). It is larger than the 200 firings that a
-// node claims in one statement, so that the next statement is full as well.
+// mostAwake is the number of places in a line (timetable.most, but in tests). mostAwake is larger than the 200 firings
+// that a node claims in one statement, so that the next statement is full as well.
 const mostAwake = 512
 
 // mostSleep is the longest sleep of the timetable. The clock may be set and the machine may be suspended meanwhile, so
@@ -178,7 +178,7 @@ func (t *timetable) giveUp(u *unit) {
 	}
 }
 
-// sleep puts the unit to sleep until the time, or until an earlier reason to wake it. It returns false where such a
+// sleep puts the unit to sleep until the time, or until an earlier reason to wake it. sleep returns false where such a
 // reason exists already. After true the caller must not touch the unit: the goroutine that wakes the unit owns it.
 func (t *timetable) sleep(u *unit, at time.Time) bool {
 	t.mu.Lock()
@@ -226,7 +226,7 @@ func (t *timetable) takeOut(u *unit) (ended bool) {
 	return true
 }
 
-// takeUp gives the unit an abandoned firing and wakes the unit. It returns false where the unit already has one.
+// takeUp gives the unit an abandoned firing and wakes the unit. takeUp returns false where the unit already has one.
 func (t *timetable) takeUp(u *unit, due time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,7 +250,7 @@ func (t *timetable) takeAbandoned(u *unit) time.Time {
 	return due
 }
 
-// run wakes each unit at its time, until stop is closed. It wakes all units when the clock term ends or the clock was
+// run wakes each unit at its time, until stop is closed. run wakes all units when the clock term ends or the clock was
 // set back, because their wake times are wrong then. Call open first.
 func (t *timetable) run(stop <-chan struct{}) {
 	for {
@@ -274,7 +274,7 @@ func (t *timetable) run(stop <-chan struct{}) {
 	}
 }
 
-// wakeDue wakes the units whose time has come. It returns how long to sleep until the next unit is due.
+// wakeDue wakes the units whose time has come. wakeDue returns how long to sleep until the next unit is due.
 func (t *timetable) wakeDue(now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -55,7 +55,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 	}
 }
 
-// typesError says that the ledger did not return the types. It is no fault of the rule.
+// typesError says that the ledger did not return the types. typesError is no fault of the rule.
 type typesError struct{ err error }
 
 func (e *typesError) Error() string { return "the types cannot be read: " + e.err.Error() }
@@ -111,7 +111,7 @@ type typeCache struct {
 	catalog catalog.Catalog
 }
 
-// get returns the types and their version. It asks the ledger for the version, and for the types only when the version
+// get returns the types and their version. get asks the ledger for the version, and for the types only when the version
 // has changed. With an error it returns what was read before.
 func (t *typeCache) get(ctx context.Context) (int64, catalog.Catalog, error) {
 	t.mu.Lock()
@@ -183,7 +183,7 @@ func (u *unit) checkOnce(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // givesUp tells whether a rule with on_error: alert has been waited for long enough, so that its firing is claimed and
-// fails. It never gives up on a ledger that is out of reach, because no run could be recorded.
+// fails. givesUp never gives up on a ledger that is out of reach, because no run could be recorded.
 func (u *unit) givesUp(err error, until time.Time) bool {
 	var noTypes *typesError
 	return u.alertsOnError() && !errors.As(err, &noTypes) && !u.now().Before(until)

@@ -59,9 +59,9 @@ func checkTimes(ctx context.Context, source Preparer, stmt *probe.Statement) err
 	return nil
 }
 
-// AskColumn asks the database for the type of a column. It asks the questions in turn until the database accepts one,
-// and returns nil if the database accepts none. The error is CodeColumn if the database knows the column but not its
-// type. Other errors are transient.
+// AskColumn asks the database for the type of a column. AskColumn asks the questions in turn until the database accepts
+// one, and returns nil if the database accepts none. The error is CodeColumn if the database knows the column but not
+// its type. Other errors are transient.
 func AskColumn(ctx context.Context, source Preparer, questions []string) (*row.Column, error) {
 	for _, question := range questions {
 		asked, faults := probe.Parse(question)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Code is the stable reason of a failed scan. It is a log field, a metric label and part of the API.
+// Code is the stable reason of a failed scan. Code is a log field, a metric label and part of the API.
 type Code string
 
 // The codes.
@@ -51,7 +51,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // ColumnFaults are the faults of the columns of one statement.
 type ColumnFaults []*Error
 
-// Add adds the fault of a column. It returns false if err is not such a fault.
+// Add adds the fault of a column. Add returns false if err is not such a fault.
 func (f *ColumnFaults) Add(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Code != CodeColumn {
@@ -61,7 +61,7 @@ func (f *ColumnFaults) Add(err error) bool {
 	return true
 }
 
-// Err returns one error for all columns, with the hint of the first. It returns nil if there are no faults.
+// Err returns one error for all columns, with the hint of the first. Err returns nil if there are no faults.
 func (f *ColumnFaults) Err() error {
 	list := *f
 	switch len(list) {

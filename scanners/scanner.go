@@ -50,7 +50,8 @@ type Result struct {
 
 // Explainer is a Source whose database can estimate the cost of a statement.
 type Explainer interface {
-	// Explain asks for the plan of the statement with these arguments (see Request.Args). It does not run the statement.
+	// Explain asks for the plan of the statement with these arguments (see Request.Args). Explain does not run the
+	// statement.
 	Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (Plan, error)
 }
 
@@ -207,15 +208,15 @@ type Driver struct {
 	Address string // an example of an address
 	Wrong   string // the fault of an address of another form, to follow its name: "is no PostgreSQL address"
 	IsFile  bool   // the address is Name, a colon and a file name, relative to the configuration
-	// IsAddress tells whether the text has the form of an address. It returns no error, because an error might show the
-	// password in the text.
+	// IsAddress tells whether the text has the form of an address. IsAddress returns no error, because an error might
+	// show the password in the text.
 	IsAddress func(address string) bool
 	// LooksUpFunctions tells that the driver looks up the functions of a probe. Probes may then call only functions that
 	// are known to read, and those that the source allows.
 	LooksUpFunctions bool
 	// Open returns a source. The source connects when it is first used.
 	Open func(ctx context.Context, c Config) (Source, error)
-	// Scratch creates a schema with this name on the source's server, for the suite of the drivers. It returns
+	// Scratch creates a schema with this name on the source's server, for the suite of the drivers. Scratch returns
 	// ErrSchemaExists if the schema exists. The name has only letters, digits and _.
 	Scratch func(ctx context.Context, c Config, name string) (*Scratch, error)
 }

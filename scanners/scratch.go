@@ -11,7 +11,7 @@ type Scratch struct {
 	Config Config // of a source that reads the schema
 	Schema string // the prefix of table names
 	Bare   bool   // the source finds tables without the prefix
-	// Exec runs statements that write. It bypasses all guards.
+	// Exec runs statements that write. Exec bypasses all guards.
 	Exec func(ctx context.Context, sql string) error
 	// Drop removes the schema with all its contents.
 	Drop func(ctx context.Context) error

@@ -117,8 +117,8 @@ func allowLine(names []string) string {
 	return "functions: [" + strings.Join(written, ", ") + "]"
 }
 
-// placeOf finds the last part of a function's name in the text, in characters from 1. It returns 0 if the text does not
-// have it.
+// placeOf finds the last part of a function's name in the text, in characters from 1. placeOf returns 0 if the text
+// does not have it.
 func placeOf(stmt *probe.Statement, name string) int {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	tokens, _ := probe.Lex(stmt.Text)

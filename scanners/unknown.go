@@ -7,8 +7,8 @@ import (
 
 // Namer is a Source whose catalogue can be searched for names by a probe.
 type Namer interface {
-	// Names returns a SELECT of two columns: a table or view, and one of its columns. It selects all that the source's
-	// user may read, without the database's own catalogue.
+	// Names returns a SELECT of two columns: a table or view, and one of its columns. Names selects all that the
+	// source's user may read, without the database's own catalogue.
 	Names() string
 }
 

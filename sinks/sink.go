@@ -15,10 +15,11 @@ import (
 // ErrUnavailable says that an index in Redis cannot be used now: it cannot be reached, or is being written back.
 var ErrUnavailable = errors.New("the index is not in reach or being rebuilt")
 
-// Sink takes notices. It is idempotent by notice id: a repeated notice gets the same receipt.
+// Sink takes notices. Sink is idempotent by notice id: a repeated notice gets the same receipt.
 type Sink interface {
-	// Deliver takes the deliveries of one lane (of one warehouse, for the inbox) in order. It answers for all of them or
-	// for none. A *RefusedError names deliveries that the sink will never take, and that would block the others.
+	// Deliver takes the deliveries of one lane (of one warehouse, for the inbox) in order. Deliver answers for all of
+	// them or for none. A *RefusedError names deliveries that the sink will never take, and that would block the
+	// others.
 	Deliver(ctx context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error)
 }
 
@@ -104,7 +105,8 @@ type Settings interface {
 
 // Referrer are settings that name another sink of the site.
 type Referrer interface {
-	// CheckSinks reports faults of that reference. It is called only if the settings in the section have no other faults.
+	// CheckSinks reports faults of that reference. CheckSinks is called only if the settings in the section have no
+	// other faults.
 	CheckSinks(at settings.Section, site map[string]Settings)
 }
 
@@ -131,7 +133,7 @@ type ChannelSettings interface {
 	// NeedsAddress returns what the address book must have of a recipient if IsEach is true; "" means nothing. Recipients
 	// without it get no delivery.
 	NeedsAddress() string
-	// Open returns the channel without connecting to anything. It returns an error for settings that can never work.
+	// Open returns the channel without connecting to anything. Open returns an error for settings that can never work.
 	Open(Site) (Channel, error)
 }
 

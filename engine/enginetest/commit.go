@@ -299,7 +299,7 @@ func (l *firingStore) Steal(rule, name, node string, lease time.Duration) ledger
 	return *s.running
 }
 
-// Prune records its arguments. It removes notices that are old and have expired, unless a delivery is pending or an
+// Prune records its arguments. Prune removes notices that are old and have expired, unless a delivery is pending or an
 // open finding carries the notice.
 func (l *operationStore) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
 	leave, err := l.enter(ctx, "Prune")
@@ -331,7 +331,7 @@ func (l *operationStore) Pruned() []time.Time {
 	return slices.Clone(l.pruned)
 }
 
-// Known returns the argument of the last call of Removed. It is nil before the first.
+// Known returns the argument of the last call of Removed. Known is nil before the first.
 func (l *firingStore) Known() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -211,7 +211,8 @@ func (l *deliveryStore) Pushes(sink string) []Push {
 	return list
 }
 
-// ListDeliveries returns the deliveries of a notice in the states, the latest first. It ignores all other filters.
+// ListDeliveries returns the deliveries of a notice in the states, the latest first. ListDeliveries ignores all other
+// filters.
 func (l *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
 	leave, err := l.enter(ctx, "ListDeliveries")
 	if err != nil {
@@ -291,8 +292,8 @@ func (l *state) over(ids []string) {
 	}
 }
 
-// tried tells whether the notice was sent in the lane, or is being tried. It cancels the notice where it still waits,
-// and also earlier notices of its finding.
+// tried tells whether the notice was sent in the lane, or is being tried. tried cancels the notice where it still
+// waits, and also earlier notices of its finding.
 func (l *state) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {

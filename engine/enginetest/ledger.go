@@ -298,7 +298,7 @@ func (l *firingStore) Scope(ctx context.Context, rule, name string) (ledger.Scop
 	return s.snapshot(l.now()), nil
 }
 
-// Notices returns the notices with the ids. It leaves out ids that the ledger does not have.
+// Notices returns the notices with the ids. Notices leaves out ids that the ledger does not have.
 func (l *firingStore) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	leave, err := l.enter(ctx, "Notices")
 	if err != nil {

@@ -26,7 +26,7 @@ const mostKept = 128 << 20
 // Budget counts the bytes that a run keeps.
 type Budget struct{ bytes int }
 
-// Spend adds bytes to the count. It returns an error when the run keeps too many.
+// Spend adds bytes to the count. Spend returns an error when the run keeps too many.
 func (b *Budget) Spend(size int) error {
 	if b.bytes += size; b.bytes > mostKept {
 		return &Error{"too_many_bytes", fmt.Sprintf("the run would keep more than %d MB of rows and messages: "+

@@ -60,8 +60,8 @@ func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*l
 	return record, nil
 }
 
-// message is the draft of a notice about a finding, a group or an event. It becomes a notice of its own or a line of a
-// digest.
+// message is the draft of a notice about a finding, a group or an event. message becomes a notice of its own or a line
+// of a digest.
 type message struct {
 	key, episode string
 	status       notice.Status

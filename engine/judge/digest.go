@@ -96,8 +96,8 @@ func (p *Pass) idOf(m *message) string {
 	return notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal)
 }
 
-// digestEpisode returns what distinguishes the digests of a rule: the due time, and for a rule with a watermark also
-// where the pass began, because a firing may have several passes. A repeated pass begins there again and makes the same
+// digestEpisode returns a text that is different for each digest of a rule. The text has the due time. For a rule with a
+// watermark it also has the position at which the pass began, because a firing may have several passes. A repeated pass begins there again and makes the same
 // digests.
 func (p *Pass) digestEpisode(known *Snapshot) string {
 	due := notice.EpisodeAt(p.Term, p.Due)

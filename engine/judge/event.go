@@ -12,8 +12,8 @@ import (
 	"tallyman/scanners"
 )
 
-// eventJudge turns the rows of a rule of mode event into notices. It moves the watermark over all rows, including rows
-// that do not meet the condition.
+// eventJudge turns the rows of a rule of mode event into notices. eventJudge moves the watermark over all rows,
+// including rows that do not meet the condition.
 type eventJudge struct {
 	program  *rules.Program
 	pass     *Pass
@@ -135,8 +135,8 @@ func (j *eventJudge) errored(r *row.Row, err error) {
 	j.result.errored(j.program.Key(r), err)
 }
 
-// follow raises the watermark to the row. It skips a row with a NULL in a watermark column, because such a row has no
-// place in the order.
+// follow raises the watermark to the row. follow skips a row with a NULL in a watermark column, because such a row has
+// no place in the order.
 func (j *eventJudge) follow(r *row.Row) {
 	if len(j.columns) == 0 {
 		return
@@ -226,7 +226,7 @@ func (j *eventJudge) isBelow(begin []row.Value) bool {
 	return j.memory != nil && compareMarks(begin, j.highest) < 0 && compareMarks(j.highest, j.from) < 0
 }
 
-// rest ends a pass that reached max_rows. It leaves all rows of the highest watermark to the next pass. The probe may
+// rest ends a pass that reached max_rows. rest leaves all rows of the highest watermark to the next pass. The probe may
 // have more rows of that watermark than max_rows let through, and the next scan reads only above the pass's watermark.
 func (j *eventJudge) rest() (*Result, error) {
 	if j.raised == 1 {

@@ -106,7 +106,7 @@ func (m *seenMemory) learn(portions []ledger.SeenRows) {
 	}
 }
 
-// resume returns the Resumption of the firing's next pass. It is valid once the change is committed.
+// resume returns the Resumption of the firing's next pass. resume is valid once the change is committed.
 func (m *seenMemory) resume(position []row.Value, c *ledger.LookBackChange) *Resumption {
 	for i := range m.back.Seen {
 		if s := &m.back.Seen[i]; s.N <= c.Through {
@@ -240,8 +240,8 @@ func higher(a, b []row.Value) []row.Value {
 	return a
 }
 
-// Remembers returns a function that tells whether an earlier run has seen a row. It returns nil where the rule has no
-// look_back.
+// Remembers returns a function that tells whether an earlier run has seen a row. Remembers returns nil where the rule
+// has no look_back.
 func (s *ScopedRule) Remembers(state ledger.ScopeState, back ledger.LookBack) func(*row.Row) bool {
 	p := &Pass{ScopedRule: s}
 	known := p.Begin(state, nil, back)

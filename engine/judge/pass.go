@@ -34,8 +34,8 @@ type Pass struct {
 	Log      *slog.Logger
 	// Unverified is why the rule may not ask its source. Nil means it may. A pass with an error is a failed run.
 	Unverified error
-	// Resume says how far the earlier passes of the same firing have read. It is for a rule with look_back. Nil means
-	// this is the first pass.
+	// Resume says how far the earlier passes of the same firing have read. Resume is for a rule with look_back. Nil
+	// means this is the first pass.
 	Resume *Resumption
 	// Clock is the clock of Started. Nil means the time stands still.
 	Clock func() time.Time
@@ -148,7 +148,7 @@ func (p *Pass) intoTermFindings(findings []finding.State) []finding.State {
 	return findings
 }
 
-// Scan runs the probe and judges its rows. It always returns a result. A failed run leaves the findings as they were
+// Scan runs the probe and judges its rows. Scan always returns a result. A failed run leaves the findings as they were
 // and moves the observed clock.
 func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
 	var result *Result

@@ -16,8 +16,8 @@ const mostRowJSON = 16 << 10
 // longRowText is the largest size in bytes of one text in a stored row.
 const longRowText = 2 << 10
 
-// rowJSON encodes rows as JSON objects for people: the columns in their order, with values as notices carry them. It
-// cuts long texts, and leaves out columns beyond mostRowJSON.
+// rowJSON encodes rows as JSON objects for people: the columns in their order, with values as notices carry them.
+// rowJSON cuts long texts, and leaves out columns beyond mostRowJSON.
 type rowJSON struct{ buf []byte }
 
 func (j *rowJSON) encode(r *row.Row) []byte {
@@ -76,8 +76,8 @@ type ColumnValue struct {
 	Value *string
 }
 
-// RowColumns returns the columns of a row that FindingChange.Row has stored, in the order of the probe. It returns none
-// for a text that is no such row.
+// RowColumns returns the columns of a row that FindingChange.Row has stored, in the order of the probe. RowColumns
+// returns none for a text that is no such row.
 func RowColumns(kept []byte) []ColumnValue {
 	d := json.NewDecoder(bytes.NewReader(kept))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

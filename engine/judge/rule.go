@@ -19,8 +19,8 @@ import (
 	"tallyman/scanners"
 )
 
-// ScopedRule is a rule in one scope with everything that judging its rows needs. It is not safe for concurrent use:
-// each unit of the engine, each trial and each explanation has its own.
+// ScopedRule is a rule in one scope with everything that judging its rows needs. ScopedRule is not safe for concurrent
+// use: each unit of the engine, each trial and each explanation has its own.
 type ScopedRule struct {
 	Rule      *rules.Rule // With the defaults of its notice type, once the rule was compiled.
 	Statement *probe.Statement

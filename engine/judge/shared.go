@@ -10,9 +10,9 @@ import (
 	"tallyman/scanners"
 )
 
-// SharedScan runs a probe for a pass of a rule with split_by, and perhaps for passes of other scopes as well. It calls
-// visit with the rows of the pass's scope, from one goroutine at a time, and never after SharedScan has returned.
-// Result.Rows counts these rows. An error of visit ends the scan for this pass alone.
+// SharedScan runs a probe for a pass of a rule with split_by, and perhaps for passes of other scopes as well.
+// SharedScan calls visit with the rows of the pass's scope, from one goroutine at a time, and never after SharedScan
+// has returned. Result.Rows counts these rows. An error of visit ends the scan for this pass alone.
 type SharedScan func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error)
 
 // SharedResult is the result of a shared scan for one scope, and the rows that belong to no scope.

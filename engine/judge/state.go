@@ -105,7 +105,7 @@ func (j *stateJudge) finish(res scanners.Result) (*Result, error) {
 	return &j.result, nil
 }
 
-// groupJudge turns the rows of a rule with group_by into findings and groups. It keeps the rows that meet the
+// groupJudge turns the rows of a rule with group_by into findings and groups. groupJudge keeps the rows that meet the
 // condition, because the text of a group is made of all its rows.
 type groupJudge struct {
 	findingJudge

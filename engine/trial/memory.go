@@ -102,7 +102,7 @@ func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
-// follow limits the targets of a resolution to those where its firing notice was delivered. It assumes that every
+// follow limits the targets of a resolution to those where its firing notice was delivered. follow assumes that every
 // attempt succeeds and that nobody reads anything. For a firing notice of before the trial, follow does not know the
 // deliveries and changes nothing.
 func (m *memory) follow(n *ledger.NewNotice) {
@@ -118,7 +118,7 @@ func (m *memory) follow(n *ledger.NewNotice) {
 	})
 }
 
-// apply stores what a run would commit. It refuses a change that does not fit, as a ledger does.
+// apply stores what a run would commit. apply refuses a change that does not fit, as a ledger does.
 func (m *memory) apply(c *ledger.Commit) error {
 	for _, f := range c.Findings {
 		if _, known := m.findings[f.Key]; known == (f.Op == ledger.Insert) {

@@ -114,8 +114,8 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 	return out, nil
 }
 
-// Watch runs the firing that is due at that time and calls see with what each pass would commit. It keeps no rows and
-// no notices, so it needs little memory. The firing ends early when see returns false.
+// Watch runs the firing that is due at that time and calls see with what each pass would commit. Watch keeps no rows
+// and no notices, so it needs little memory. The firing ends early when see returns false.
 func (t *Trial) Watch(ctx context.Context, due time.Time, see func(*ledger.Commit) (goOn bool, err error)) error {
 	t.tap.passes = true
 	defer func() { t.tap.passes = false }()
@@ -202,8 +202,8 @@ func (t *Trial) Findings() []finding.State {
 // ToldBefore returns how many events the runs have left out because they had a notice before the trial.
 func (t *Trial) ToldBefore() int { return t.toldBefore }
 
-// Remembers returns a function that tells whether an earlier run has seen a row. It returns nil where the rule has no
-// look_back. Call Verify first.
+// Remembers returns a function that tells whether an earlier run has seen a row. Remembers returns nil where the rule
+// has no look_back. Call Verify first.
 func (t *Trial) Remembers() func(*row.Row) bool {
 	return t.scoped.Remembers(t.memory.state, t.memory.lookBack)
 }

@@ -11,7 +11,7 @@ import (
 // mostAhead bounds how many firings the forecast looks ahead: about a day of a schedule that is due every second.
 const mostAhead = 100_000
 
-// next sets the forecast. It assumes that every run succeeds and that the row stays as the look shows it, or else as
+// next sets the forecast. next assumes that every run succeeds and that the row stays as the look shows it, or else as
 // the last run saw it.
 func (g *gatherer) next() {
 	a := g.answer
@@ -91,7 +91,8 @@ type futureFiring struct {
 	clock time.Duration // The scope's observed clock at that firing.
 }
 
-// foresee sets the forecast to the first future firing that meets the condition. It sets none after mostAhead firings.
+// foresee sets the forecast to the first future firing that meets the condition. foresee sets none after mostAhead
+// firings.
 func (g *gatherer) foresee(what string, met func(futureFiring) bool) {
 	r := g.answer.Rule
 	due := g.answer.NextDue

@@ -74,9 +74,9 @@ func canonical(parts, names []string, columns []row.Column) string {
 	return string(append(key, ']'))
 }
 
-// groupKey reads the values as the key of a group, because notices of a rule with group_by carry that key. It returns
-// the key of the group's first open finding, or the group's key where no finding of it is open. Where the key of a row
-// has as many values, an open finding with that key takes precedence.
+// groupKey reads the values as the key of a group, because notices of a rule with group_by carry that key. groupKey
+// returns the key of the group's first open finding, or the group's key where no finding of it is open. Where the key
+// of a row has as many values, an open finding with that key takes precedence.
 func groupKey(parts []string, r *rules.Rule, open []finding.State, columns []row.Column) (string, bool) {
 	if len(r.GroupBy) == 0 || len(parts) != len(r.GroupBy) {
 		return "", false

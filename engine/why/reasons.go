@@ -83,7 +83,8 @@ func (g *gatherer) row() {
 	}
 }
 
-// firstRun returns a clause that says that the first run will send no notices. It is empty where that does not apply.
+// firstRun returns a clause that says that the first run will send no notices. firstRun is empty where that does not
+// apply.
 func (g *gatherer) firstRun() string {
 	if !g.isBaselineNext() {
 		return ""
@@ -163,7 +164,7 @@ func again(r *rules.Rule, priority int) string {
 	}
 }
 
-// newsOf says which changes cause a new notice of a finding with that priority. It is empty where no change does.
+// newsOf says which changes cause a new notice of a finding with that priority. newsOf is empty where no change does.
 func newsOf(r *rules.Rule, priority int) string {
 	var news []string
 	if len(r.NotifyAgainOn) > 0 {
@@ -217,7 +218,7 @@ func span(d time.Duration) string { return strictyaml.FormatDuration(d.Round(tim
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// switchedBy says who has disabled a rule. It is empty where the rule's file does.
+// switchedBy says who has disabled a rule. switchedBy is empty where the rule's file does.
 func switchedBy(s *ledger.Switch) string {
 	if s == nil {
 		return ""

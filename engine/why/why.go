@@ -22,7 +22,7 @@ type Ledger interface {
 	ledger.DeliveryList
 }
 
-// Explainer explains the findings of the rules of a node. It is safe for concurrent use.
+// Explainer explains the findings of the rules of a node. Explainer is safe for concurrent use.
 type Explainer struct {
 	engine   *engine.Engine
 	ledger   Ledger

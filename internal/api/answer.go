@@ -67,7 +67,8 @@ func throughBuffer(w io.Writer, v any, appended func(*bytes.Buffer, any) error) 
 	return err
 }
 
-// AppendJSON appends the value in JSON. It escapes characters that the policy of texts forbids, and nothing else.
+// AppendJSON appends the value in JSON. AppendJSON escapes characters that the policy of texts forbids, and nothing
+// else.
 func AppendJSON(buf *bytes.Buffer, v any) error {
 	start := buf.Len()
 	e := json.NewEncoder(buf)
@@ -79,7 +80,7 @@ func AppendJSON(buf *bytes.Buffer, v any) error {
 	return nil
 }
 
-// appendXML appends the value in XML. It replaces characters that the policy of texts forbids by a visible mark,
+// appendXML appends the value in XML. appendXML replaces characters that the policy of texts forbids by a visible mark,
 // because XML cannot escape most of them. If the encoder has written U+FFFD or a lone carriage return, the value is
 // encoded a second time with its texts marked. That is rare.
 func appendXML(buf *bytes.Buffer, v any) error {

@@ -54,7 +54,7 @@ func StateJSON(v any) json.RawMessage {
 // secretMembers are the names of members that no audit record has.
 var secretMembers = []string{"secret", "password", "hash"}
 
-// cleaned removes the secret members at every depth. It changes v.
+// cleaned removes the secret members at every depth. cleaned changes v.
 func cleaned(v any) any {
 	switch x := v.(type) {
 	case map[string]any:

@@ -178,8 +178,8 @@ func bodyProblem(found []body.Fault) *wire.Problem {
 	return prob
 }
 
-// bodyForm returns the media type of a body; without a Content-Type it is JSON. It ignores charset, because JSON is
-// always UTF-8 (RFC 8259), and XML declares its encoding itself.
+// bodyForm returns the media type of a body; without a Content-Type it is JSON. bodyForm ignores charset, because JSON
+// is always UTF-8 (RFC 8259), and XML declares its encoding itself.
 func bodyForm(contentType string) (form Media, isKnown bool) {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))

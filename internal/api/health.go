@@ -55,7 +55,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 		writeBody(w, MediaJSON, append(body, '\n'))
 		return
 	}
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "this node cannot reach everything that it needs")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "this node cannot do all of its work")
 	for _, reason := range reasons(err) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
 		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + Base + "/status says why"})

@@ -168,7 +168,7 @@ func (c *callers) mayTry(t *try) error {
 	return c.refusal(b, t, "this credential was wrong, and comes too often")
 }
 
-// refusal takes a token from the bucket. It returns nil if there was one, and a *busyError otherwise.
+// refusal takes a token from the bucket. refusal returns nil if there was one, and a *busyError otherwise.
 func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	wait := b.take(t.now)
 	if wait == 0 {
@@ -177,7 +177,7 @@ func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	return &busyError{caller: "address " + t.address.String(), wait: wait, news: b.news(t.now), detail: detail}
 }
 
-// failed counts a wrong credential. It returns why the credential is wrong, or a *busyError if there were too many.
+// failed counts a wrong credential. failed returns why the credential is wrong, or a *busyError if there were too many.
 func (c *callers) failed(t *try, why error) error {
 	if c.limit.Failures == 0 || t.again {
 		return why

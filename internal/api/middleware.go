@@ -20,8 +20,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// outer is the outermost middleware. It sets the headers of every answer and the request id, recovers from panics, and
-// writes the access log.
+// outer is the outermost middleware. outer sets the headers of every answer and the request id, recovers from panics,
+// and writes the access log.
 func (a *API) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -67,8 +67,8 @@ func (a *API) access(w *answerRecorder, r *http.Request, started time.Time) {
 	a.log.LogAttrs(r.Context(), slog.LevelDebug, "served", attrs...)
 }
 
-// RequestAttrs returns the attributes of a request for the log. It leaves out the query, which can have data of the
-// warehouse.
+// RequestAttrs returns the attributes of a request for the log. RequestAttrs leaves out the query, which can have data
+// of the warehouse.
 func RequestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	return []slog.Attr{
 		slog.String("request", w.Header().Get(requestIDHeader)), slog.String("method", r.Method),
@@ -76,8 +76,8 @@ func RequestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	}
 }
 
-// authenticated passes on requests that are authenticated, and requests that need no token. It puts the identity of an
-// authenticated request into the context.
+// authenticated passes on requests that are authenticated, and requests that need no token. authenticated puts the
+// identity of an authenticated request into the context.
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isOpen(r) {
@@ -118,8 +118,8 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 // noOperation is the name under which requests for unknown paths are counted.
 const noOperation = "(none)"
 
-// counted counts each request that reaches the router. It does not see requests that were refused for their token or
-// their rate.
+// counted counts each request that reaches the router. counted does not see requests that were refused for their token
+// or their rate.
 func (a *API) counted(routes *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		done := false

@@ -31,7 +31,8 @@ var offered = [...]struct {
 	{MediaTextXML, ""},
 }
 
-// Negotiate picks the media type of the answer. It returns false if the client accepts none of the offered types.
+// Negotiate picks the media type of the answer. Negotiate returns false if the client accepts none of the offered
+// types.
 func Negotiate(r *http.Request) (Media, bool) {
 	lines := r.Header["Accept"]
 	if len(lines) == 0 {
@@ -141,8 +142,8 @@ func AcceptsEvents(r *http.Request) bool {
 // maxLanguages is the number of languages that are read from an Accept-Language header.
 const maxLanguages = 16
 
-// Languages returns the language tags of an Accept-Language header in lower case, the best first. It leaves out the
-// wildcard and tags with q=0, because without a match a notice has its first language anyway.
+// Languages returns the language tags of an Accept-Language header in lower case, the best first. Languages leaves out
+// the wildcard and tags with q=0, because without a match a notice has its first language anyway.
 func Languages(header string) []string {
 	if header == "" {
 		return nil

@@ -136,8 +136,8 @@ func nameRoles(doc *huma.OpenAPI) {
 	items.Extensions = map[string]any{"x-enum-varnames": names}
 }
 
-// addXML documents XML for every answer that has JSON. It leaves out text/xml, because generators would give its type
-// the same name as that of application/xml.
+// addXML documents XML for every answer that has JSON. addXML leaves out text/xml, because generators would give its
+// type the same name as that of application/xml.
 func addXML(op *huma.Operation, response *huma.Response) {
 	m, ok := response.Content[string(MediaJSON)]
 	if _, has := response.Content[string(MediaXML)]; ok && !has && !plainJSON[op.OperationID] {

@@ -129,7 +129,7 @@ func problems(ctx huma.Context, _ string, v any) (any, error) {
 	return prob, nil
 }
 
-// fromModel converts an error of the library to a problem. It leaves out the values that the client sent.
+// fromModel converts an error of the library to a problem. fromModel leaves out the values that the client sent.
 func fromModel(model *huma.ErrorModel) *wire.Problem {
 	prob := wire.NewProblem(model.Status, modelCode(model.Status), model.Detail)
 	if prob.Code == wire.CodeInternal {

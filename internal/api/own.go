@@ -118,8 +118,8 @@ func OwnScopes(ctx context.Context, scopes []wire.ScopeForm) {
 // withheld replaces a text that only a token for all warehouses sees.
 const withheld = "a token for all warehouses sees why"
 
-// OwnProblems removes problems of rules that the caller does not see. It also replaces the texts of problems of whole
-// files, because such a text can quote any rule in the file.
+// OwnProblems removes problems of rules that the caller does not see. OwnProblems also replaces the texts of problems
+// of whole files, because such a text can quote any rule in the file.
 func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
 	if auth.From(ctx).Everywhere() {
 		return list

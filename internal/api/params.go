@@ -89,7 +89,7 @@ func SortedUnique(s []string) []string {
 	return s
 }
 
-// Limit is the parameter limit: the maximum number of things in a page, from 1 to the maximum of B. It is a text, so
+// Limit is the parameter limit: the maximum number of things in a page, from 1 to the maximum of B. Limit is a text, so
 // that the handler and not the library refuses a bad value, with the same code everywhere.
 type Limit[B pageBounds] string
 
@@ -156,7 +156,7 @@ const (
 	LongestHold = 54 * time.Second
 )
 
-// Flag is a parameter with the value true or false. It is a text, so that a bad value gets the same code everywhere.
+// Flag is a parameter with the value true or false. Flag is a text, so that a bad value gets the same code everywhere.
 type Flag string
 
 // Schema returns the schema of the parameter.
@@ -247,8 +247,8 @@ func TraceName(subject string) string {
 	return name[:min(len(name), item.MaxName)]
 }
 
-// ListOrder is the order of a list whose rows have a number or a time. It is a text, so that a bad value gets the same
-// code everywhere.
+// ListOrder is the order of a list whose rows have a number or a time. ListOrder is a text, so that a bad value gets
+// the same code everywhere.
 type ListOrder string
 
 // The orders of a list.
@@ -273,8 +273,8 @@ func (o ListOrder) Parse() (oldest bool, prob *wire.Problem) {
 	return false, BadParameter("order " + policy.Quote(string(o)) + " is neither latest nor oldest")
 }
 
-// oldestMark begins a cursor of a list whose oldest rows come first. It lets the server refuse a cursor of the other
-// order.
+// oldestMark begins a cursor of a list whose oldest rows come first. oldestMark lets the server refuse a cursor of the
+// other order.
 const oldestMark = "oldest."
 
 // OrderedCursor adds the mark of the order to a cursor. An empty cursor stays empty.
@@ -285,7 +285,8 @@ func OrderedCursor(oldest bool, cursor string) string {
 	return cursor
 }
 
-// ParseOrderedCursor removes the mark of the order from a cursor. It refuses a cursor of the other order.
+// ParseOrderedCursor removes the mark of the order from a cursor. ParseOrderedCursor refuses a cursor of the other
+// order.
 func ParseOrderedCursor(oldest bool, after string) (cursor string, prob *wire.Problem) {
 	cursor, isOldest := strings.CutPrefix(after, oldestMark)
 	if after == "" || isOldest == oldest {

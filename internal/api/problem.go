@@ -90,7 +90,7 @@ func InternalProblem() *wire.Problem {
 	return wire.NewProblem(http.StatusInternalServerError, wire.CodeInternal, "the server failed to answer; its log has the cause under this requestId")
 }
 
-// LedgerFailed is the answer to an error of the ledger that the client cannot correct. It logs the error.
+// LedgerFailed is the answer to an error of the ledger that the client cannot correct. LedgerFailed logs the error.
 func LedgerFailed(ctx context.Context, log *slog.Logger, err error) *wire.Problem {
 	if p := NotRecorded(ctx, log, err); p != nil {
 		return p
@@ -103,8 +103,8 @@ func LedgerFailed(ctx context.Context, log *slog.Logger, err error) *wire.Proble
 	return p
 }
 
-// NotRecorded is the answer if the audit record of a change could not be written, so that nothing was changed. It
-// returns nil for any other error.
+// NotRecorded is the answer if the audit record of a change could not be written, so that nothing was changed.
+// NotRecorded returns nil for any other error.
 func NotRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem {
 	if !errors.Is(err, ledger.ErrNotRecorded) {
 		return nil

@@ -14,12 +14,12 @@ const maxBody = 64 << 10
 
 // Room is a part of the API: a package below this one, with its own dependencies and operations.
 type Room interface {
-	// Register adds the room's operations. It is called once, by New.
+	// Register adds the room's operations. Register is called once, by New.
 	Register(o *Operations)
 }
 
-// Operations collects the operations of the rooms. It is also the huma.API for huma.Register, which adds operations of
-// the OpenAPI library.
+// Operations collects the operations of the rooms. Operations is also the huma.API for huma.Register, which adds
+// operations of the OpenAPI library.
 type Operations struct {
 	huma.API
 

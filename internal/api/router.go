@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// router is the standard mux with problems instead of plain text for unknown paths. It records its patterns, so that a
-// test can compare them with the OpenAPI document.
+// router is the standard mux with problems instead of plain text for unknown paths. router records its patterns, so
+// that a test can compare them with the OpenAPI document.
 type router struct {
 	*http.ServeMux
 
@@ -53,7 +53,7 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 	WriteProblem(w, wire.NewProblem(http.StatusMethodNotAllowed, wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only"), ProblemMedia(r))
 }
 
-// register registers all operations on the router. It returns a function that makes the OpenAPI document.
+// register registers all operations on the router. register returns a function that makes the OpenAPI document.
 func (a *API) register(routes *router) (document func() []byte) {
 	operations := newOperations(routes, a.deps.Version, a.checkedBody)
 	served := &Operations{API: operations, Waiters: a.waiters}

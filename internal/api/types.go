@@ -11,7 +11,7 @@ import (
 type Types func(ctx context.Context) (catalog.Catalog, error)
 
 // Name replaces each name that is the id of a type by the code of the type, because business systems know types by
-// either. It reads the catalogue only if a name can be an id.
+// either. Name reads the catalogue only if a name can be an id.
 func (read Types) Name(ctx context.Context, names ...*string) error {
 	var types catalog.Catalog
 	for _, name := range names {

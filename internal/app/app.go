@@ -271,7 +271,7 @@ func (a *App) Run(ctx context.Context) error {
 	return context.Cause(failed)
 }
 
-// Close releases connections, files and the port. It works on a half-opened App, too: New calls it after an error.
+// Close releases connections, files and the port. Close works on a half-opened App, too: New calls it after an error.
 func (a *App) Close() error {
 	var errs []error
 	if a.listener != nil {

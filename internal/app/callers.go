@@ -28,7 +28,7 @@ func (a *App) http() (api.HTTP, error) {
 	return h, err
 }
 
-// openTLS reads the certificate of the API. It returns nil where the API speaks plain HTTP.
+// openTLS reads the certificate of the API. openTLS returns nil where the API speaks plain HTTP.
 func openTLS(c *config.TLSFiles, log *slog.Logger) (*api.TLS, error) {
 	if !c.On() {
 		return nil, nil //nolint:nilnil // there is none

@@ -42,7 +42,7 @@ type sharedClock struct {
 	warned time.Time  // When warn last logged an error, on the monotonic clock.
 }
 
-// clockReading is the state of the clock at one moment of the timer. It never changes.
+// clockReading is the state of the clock at one moment of the timer. clockReading never changes.
 type clockReading struct {
 	state ledger.ClockState
 	at    time.Duration // The moment of the timer.
@@ -58,8 +58,8 @@ func (r *clockReading) time(at time.Duration) time.Time {
 	return r.shown.Add(passed + max(r.lead-passed/2, 0))
 }
 
-// newClock reads the ledger's clock. others tells whether other nodes may run. Then a node that finds the clock far
-// ahead of the time that nodes have seen waits, because a running node may withhold the jump.
+// newClock reads the ledger's clock. others tells whether other nodes may run. If others is true and the clock is far
+// ahead of the time that nodes have seen, newClock waits, because a running node may withhold the jump.
 func newClock(ctx context.Context, machine engine.Clock, l ledger.Clock, who ledger.Author, others bool, log *slog.Logger) (*sharedClock, error) {
 	began := time.Now()
 	c := &sharedClock{machine: machine, ledger: l, who: who, log: log, timer: func() time.Duration { return time.Since(began) }}
@@ -113,7 +113,7 @@ func (c *sharedClock) read(ctx context.Context) (ledger.ClockState, error) {
 	return state, nil
 }
 
-// Now returns the time that nodes go by. It goes back only when a new clock term begins.
+// Now returns the time that nodes go by. Now goes back only when a new clock term begins.
 func (c *sharedClock) Now() time.Time { return c.now.Load().time(c.timer()) }
 
 // Real returns how long d takes on the machine's timer.
@@ -206,8 +206,8 @@ func (c *sharedClock) adopt(state *ledger.ClockState, at time.Duration) {
 	}
 }
 
-// follow adjusts the node's time to the ledger's clock. It leaves a time that may be right as it is. Where the ledger
-// is behind, the node's time goes at half the pace until the ledger has caught up: the node's time never goes back.
+// follow adjusts the node's time to the ledger's clock. follow does not change a time that may be right. If the ledger is
+// behind, the node's time goes at half the pace until the ledger has caught up. The node's time never goes back.
 func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Duration) {
 	known := c.now.Load()
 	next := &clockReading{state: *state, at: answered, ended: known.ended}

@@ -33,8 +33,8 @@ const (
 	CodeSubscriptionSQL = "bad_subscription_query"
 )
 
-// CheckConfig makes every part that a node makes of its configuration before it connects to anything. It returns the
-// problems that would keep the node from starting.
+// CheckConfig makes every part that a node makes of its configuration before it connects to anything. CheckConfig
+// returns the problems that would keep the node from starting.
 func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
 	types, list := catalog.Load(cfg.Types.Path, catalog.OnSinks(authoring.Sinks(cfg)))
 	if len(list) == 0 {

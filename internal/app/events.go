@@ -12,8 +12,8 @@ import (
 	"tallyman/sinks"
 )
 
-// eventPusher is a push channel that may get events of queue items. Where the receiver of a ready_again event answers
-// that the item does not exist any more, eventPusher removes the item from its queue, and the delivery counts as sent.
+// eventPusher is a push channel that may get events of queue items. The receiver of a ready_again event may answer that
+// the item does not exist any more. Then eventPusher removes the item from its queue, and the delivery counts as sent.
 type eventPusher struct {
 	sinks.Pusher
 
@@ -25,7 +25,7 @@ type eventPusher struct {
 // goneNote is the note in the trace of such an item.
 const goneNote = "the receiver of ready_again answered 410: there is no such thing any more"
 
-// Push implements sinks.Pusher. It removes the item before the delivery is recorded as sent. So a repeated delivery
+// Push implements sinks.Pusher. Push removes the item before the delivery is recorded as sent. So a repeated delivery
 // finds no item, which is harmless.
 func (p *eventPusher) Push(ctx context.Context, batch []delivery.Delivery) error {
 	err := p.Pusher.Push(ctx, batch)

@@ -84,7 +84,7 @@ func migrateLedger(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, 
 	return done, explain("bring the ledger's schema up to date", err)
 }
 
-// Migrate brings the schema of the configured ledger to this program's version. It returns the migrations that it
+// Migrate brings the schema of the configured ledger to this program's version. Migrate returns the migrations that it
 // applied.
 func Migrate(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
 	return migrateLedger(ctx, cfg.Ledger)
@@ -114,12 +114,12 @@ func explain(doing string, err error) error {
 	}
 }
 
-// OpenTokens opens the configured ledger to manage its tokens. It makes an SQLite file that does not exist.
+// OpenTokens opens the configured ledger to manage its tokens. OpenTokens makes an SQLite file that does not exist.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
 	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, false)
 }
 
-// seed adds the types and subscriptions of the files, and the built-in types, to the ledger. It does not change what
+// seed adds the types and subscriptions of the files, and the built-in types, to the ledger. seed does not change what
 // the ledger has already, because somebody may have changed that through the API.
 func (a *App) seed(ctx context.Context) error {
 	types, problems := catalog.Load(a.cfg.Types.Path, catalog.OnSinks(authoring.Sinks(a.cfg)))

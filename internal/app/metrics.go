@@ -15,8 +15,8 @@ import (
 	"tallyman/sinks/push"
 )
 
-// measure registers the gauges that are computed at each scrape. It also starts the delivery counters of each sink at
-// 0.
+// measure registers the gauges that are computed at each scrape. measure also starts the delivery counters of each sink
+// at 0.
 func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 	for name := range a.cfg.Sinks {
 		outcomes := []string{engine.OutcomeSent, engine.OutcomeRetried, engine.OutcomeRefused}
@@ -31,7 +31,8 @@ func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 	return meter.Register(metrics.NewRules(meter, counts.states))
 }
 
-// measured returns the state of the node for the gauges. It leaves out what the ledger does not answer.
+// measured returns the state of the node for the gauges. If the ledger does not answer a question, measured leaves out
+// the value.
 func (a *App) measured(ctx context.Context) metrics.NodeState {
 	state := metrics.NodeState{Ready: a.ready(ctx) == nil, Blocked: a.commits.Blocked() != nil, Unpruned: a.engine.Unpruned() != nil}
 	if restored := a.restored.Load(); restored != 0 {

@@ -82,7 +82,7 @@ func openIndex(cfg *config.Config, s sharedParts) (_ *indexes, err error) {
 	return ix, err
 }
 
-// server returns how to reach Redis. It starts the embedded Redis where the configuration asks for it.
+// server returns how to reach Redis. server starts the embedded Redis where the configuration asks for it.
 func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	if !cfg.Embedded() {
 		options, err := cfg.Options()
@@ -203,9 +203,9 @@ func (a *App) readQueueSettings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// embeddedRedis is a Redis in this process (redis.url: embedded), for trying Tallyman out. It stores nothing on disk:
-// after a restart the inboxes are rebuilt from the ledger. It does not listen on a port: only this process reaches it,
-// over pipes in memory.
+// embeddedRedis is a Redis in this process (redis.url: embedded), for trying Tallyman out. embeddedRedis stores nothing
+// on disk: after a restart the inboxes are rebuilt from the ledger. embeddedRedis does not listen on a port: only this
+// process reaches it, over pipes in memory.
 type embeddedRedis struct{ server *miniredis.Miniredis }
 
 func startEmbeddedRedis() (*embeddedRedis, error) {
@@ -230,8 +230,8 @@ func (e *embeddedRedis) dial(context.Context, string, string) (net.Conn, error) 
 
 func (e *embeddedRedis) close() { e.server.Close() }
 
-// outbox is the server's end of a pipe. It keeps answers in memory until the client reads them, as a Redis server does.
-// Without it, a client that writes many commands before it reads would deadlock: a pipe has no buffer.
+// outbox is the server's end of a pipe. outbox keeps answers in memory until the client reads them, as a Redis server
+// does. Without it, a client that writes many commands before it reads would deadlock: a pipe has no buffer.
 type outbox struct {
 	net.Conn
 

@@ -113,9 +113,9 @@ const (
 	verifyAgain   = time.Minute // A refused rule is verified again after this time: somebody may have changed a table.
 )
 
-// refuse removes from the set each changed rule that would not run: its source refuses the probe, or lacks columns that
-// the rule names. So the running version stays. The set's problems say why. refuse does not wait for a source that is
-// busy, slow or out of reach: such a rule is verified before its first run.
+// refuse removes from the set each changed rule that would not run, so that the running version stays. Such a rule has a
+// source that refuses the probe, or that lacks columns of the rule. The set's problems say why. refuse does not wait for
+// a source that is busy, slow or out of reach: rules on such a source are verified before their first run.
 func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
 	changed := changedRules(before, after)
 	if len(changed) == 0 {
@@ -143,7 +143,7 @@ func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*
 	return len(bad) > 0
 }
 
-// verify verifies rules on their source. It takes the place of one run.
+// verify verifies rules on their source. verify takes the place of one run.
 func (b *ruleBook) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
 	leave, err := b.engine.Room(ctx, source)
 	if err != nil {

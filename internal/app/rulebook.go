@@ -20,7 +20,7 @@ import (
 	"tallyman/rules"
 )
 
-// ruleBook reads the rule files. It holds what was read, and the rules that are in force.
+// ruleBook reads the rule files. ruleBook holds what was read, and the rules that are in force.
 type ruleBook struct {
 	config  *config.Config
 	ledger  ledger.Ledger
@@ -172,7 +172,7 @@ func isBad(set *rules.Set, file string) bool {
 	return false
 }
 
-// load reads the rule files for the first time. It logs the problems of bad files and leaves these out.
+// load reads the rule files for the first time. load logs the problems of bad files and leaves these out.
 func (b *ruleBook) load(ctx context.Context) error {
 	seen := fingerprint(b.config.Rules.Paths)
 	var err error
@@ -269,7 +269,7 @@ func (b *ruleBook) record(ctx context.Context, who ledger.Author, from int64, se
 	return nil
 }
 
-// start records the rules with which the node starts, before they run. It retries until it succeeds or the context
+// start records the rules with which the node starts, before they run. start retries until it succeeds or the context
 // ends.
 func (b *ruleBook) start(ctx context.Context) error {
 	for {

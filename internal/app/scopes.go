@@ -20,7 +20,7 @@ type expansion struct {
 	list []*rules.Rule // One rule for each scope.
 }
 
-// expand adds the scopes to rules whose scopes queries list. It takes the lists from the ledger.
+// expand adds the scopes to rules whose scopes queries list. expand takes the lists from the ledger.
 func (b *ruleBook) expand(ctx context.Context, files *rules.Set, written []*rules.Rule) (*expansion, error) {
 	if len(queried(written)) == 0 {
 		return &expansion{files, written}, nil
@@ -76,7 +76,7 @@ func (b *ruleBook) followLists(ctx context.Context) {
 	}
 }
 
-// relist puts the rules in force in the scopes that the ledger has now. It does not read the files. relist makes no
+// relist puts the rules in force in the scopes that the ledger has now. relist does not read the files. relist makes no
 // record of its own, because the ledger has a record of each list.
 func (b *ruleBook) relist(ctx context.Context) error {
 	b.reloading.Lock()

@@ -16,7 +16,7 @@ var unfit = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 // longestName is the largest length of a node's name.
 const longestName = 64
 
-// hostName returns the name of a node without a name in the configuration. It is the same after a restart.
+// hostName returns the name of a node without a name in the configuration. The name is the same after a restart.
 func hostName() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -38,8 +38,8 @@ type pushSink struct {
 // pushSinks are the configured push channels, keyed by sink.
 type pushSinks map[string]*pushSink
 
-// openPushes makes the push channels. It contacts none of them, so a channel that is down does not stop the start. A
-// channel that can never work does, such as one with a broken template.
+// openPushes makes the push channels. openPushes contacts none of them, so a channel that is down does not stop the
+// start. A channel that can never work does, such as one with a broken template.
 func (a *App) openPushes(observer push.Observer) error {
 	a.pushes = pushSinks{}
 	scrubber := scrub.New(a.cfg.Sinks.SecretTexts()...)

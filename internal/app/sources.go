@@ -80,8 +80,8 @@ type SourceCheck struct {
 	Dangers []scanners.Danger `json:"dangers"`
 }
 
-// CheckSources connects to every source and asks what its user may do besides reading. It has no error: each check has
-// its own.
+// CheckSources connects to every source and asks what its user may do besides reading. CheckSources has no error: each
+// check has its own.
 func CheckSources(ctx context.Context, cfg *config.Config) []SourceCheck {
 	names := slices.Sorted(maps.Keys(cfg.Sources))
 	checks := make([]SourceCheck, len(names))

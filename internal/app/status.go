@@ -98,8 +98,8 @@ func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []wire.Del
 	return list
 }
 
-// node reports the health of the node and of the parts that it reaches. It asks all parts at once, so that a part that
-// hangs does not delay the others.
+// node reports the health of the node and of the parts that it reaches. node asks all parts at once, so that a part
+// that hangs does not delay the others.
 func (a *App) node(ctx context.Context) overview.NodeReport {
 	r := overview.NodeReport{Node: a.opts.Node, Version: a.opts.Version}
 	names := slices.Sorted(maps.Keys(a.sources))
@@ -150,7 +150,7 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	return r
 }
 
-// nodes returns the live nodes, with the lanes that each holds. It returns none where the ledger is out of reach.
+// nodes returns the live nodes, with the lanes that each holds. nodes returns none where the ledger is out of reach.
 func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

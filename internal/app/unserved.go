@@ -14,9 +14,9 @@ import (
 // mostUnserved is the largest number of unserved subscriptions that are listed one by one.
 const mostUnserved = 20
 
-// ConfigWarnings returns warnings about a valid configuration: subscriptions that no rule serves. It returns none where
-// the rules have problems, which rules check reports. It returns none without rules either: then only business systems
-// send notices.
+// ConfigWarnings returns warnings about a valid configuration: subscriptions that no rule serves. ConfigWarnings
+// returns none where the rules have problems, which rules check reports. ConfigWarnings returns none without rules
+// either: then only business systems send notices.
 func ConfigWarnings(cfg *config.Config) problem.List {
 	set := rules.Load(cfg.Rules.Paths)
 	if len(set.Problems) > 0 || len(set.Rules) == 0 {
@@ -33,8 +33,8 @@ func ConfigWarnings(cfg *config.Config) problem.List {
 	return list
 }
 
-// unserved warns of subscriptions in the ledger that no rule of the node serves. It lists the first ones and counts the
-// rest.
+// unserved warns of subscriptions in the ledger that no rule of the node serves. unserved lists the first ones and
+// counts the rest.
 func (a *App) unserved(ctx context.Context) ([]string, error) {
 	if len(a.engine.InForce()) == 0 {
 		return nil, nil

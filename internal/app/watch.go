@@ -162,8 +162,8 @@ func fingerprint(paths []string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// places are the folders whose changes may change rule files: the folders of the files, the targets of links, and the
-// folders in which the configured paths stand.
+// places are the folders to watch. They are the folders of the rule files, the targets of links, and the folders with
+// the configured paths.
 type places struct {
 	folders map[string]bool // Keyed by name. Two names may belong to one folder.
 	// beside lists the folders in which only the configured paths count. The ledger may stand in such a folder, and the
@@ -217,7 +217,7 @@ func inside(root string, add func(folder string)) {
 	})
 }
 
-// realPath follows links. It returns a path that does not exist unchanged.
+// realPath follows links. realPath returns a path that does not exist unchanged.
 func realPath(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target

@@ -16,7 +16,7 @@ const (
 	wellWait = 300 * time.Millisecond // How long a caller waits for a newer list.
 )
 
-// wellness caches the list of parts that are not well on a node that is ready. It looks in the background.
+// wellness caches the list of parts that are not well on a node that is ready. wellness looks in the background.
 type wellness struct {
 	look func(ctx context.Context) []string
 
@@ -43,7 +43,7 @@ func (w *wellness) get() []string {
 	return w.list
 }
 
-// refresh begins a look where the list is old. It returns the channel of the current look, or nil.
+// refresh begins a look where the list is old. refresh returns the channel of the current look, or nil.
 func (w *wellness) refresh() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,8 +71,8 @@ func (w *wellness) close() {
 	w.running.Wait()
 }
 
-// unwell names the parts that are not well without making the node unready. It leaves out the texts of errors, because
-// these may name addresses and users, and /readyz needs no token.
+// unwell names the parts that are not well without making the node unready. unwell leaves out the texts of errors,
+// because these may name addresses and users, and /readyz needs no token.
 func (a *App) unwell(ctx context.Context, rules []metrics.RuleState) []string {
 	list := []string{}
 	report := a.node(ctx)

@@ -231,8 +231,8 @@ func (c *command) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// namesOf asks the server for the names that begin with the typed text. It returns no names after an error, because a
-// shell shows no errors while somebody types.
+// namesOf asks the server for the names that begin with the typed text. namesOf returns no names after an error,
+// because a shell shows no errors while somebody types.
 func (c *command) namesOf(cmd *cobra.Command, argument, typed string) []string {
 	of, ok := lists[argument]
 	ctx := cmd.Context()

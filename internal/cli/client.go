@@ -58,7 +58,8 @@ func (c *command) repeatable(key string) *client {
 	return cl
 }
 
-// readAtMost reads everything. It returns an error if there are more than most bytes, and never cuts off silently.
+// readAtMost reads everything. readAtMost returns an error if there are more than most bytes, and never cuts off
+// silently.
 func readAtMost(from io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err == nil && int64(len(b)) > most {
@@ -119,7 +120,7 @@ func pages[T any](ctx context.Context, c *client, path string, query url.Values,
 	}
 }
 
-// ask makes a request. It decodes the answer into form, and also returns the unchanged answer.
+// ask makes a request. ask decodes the answer into form, and also returns the unchanged answer.
 func (c *client) ask(ctx context.Context, method, path string, body, form any) (json.RawMessage, error) {
 	var raw json.RawMessage
 	if err := c.do(ctx, method, path, body, &raw); err != nil {
@@ -184,7 +185,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 	return nil
 }
 
-// queryOf returns a query with these values. It leaves out empty values.
+// queryOf returns a query with these values. queryOf leaves out empty values.
 func queryOf(values map[string]string) url.Values {
 	query := url.Values{}
 	for name, value := range values {

@@ -60,7 +60,7 @@ func writeClock(w io.Writer, form *wire.ClockForm) {
 	}
 }
 
-// clockTerm returns when the clock went back. It is empty if the clock never went back.
+// clockTerm returns when the clock went back. clockTerm is empty if the clock never went back.
 func clockTerm(form *wire.ClockForm) string {
 	if form == nil || form.Term == 0 {
 		return ""

@@ -41,7 +41,7 @@ are items whose dedupe key is the text.`,
 	return cmd
 }
 
-// writeFound writes a table for each kind of result. It leaves out kinds without a result.
+// writeFound writes a table for each kind of result. writeFound leaves out kinds without a result.
 func writeFound(w io.Writer, width int, found *wire.FoundForm, now time.Time) {
 	if len(found.Notices)+len(found.Findings)+len(found.Items) == 0 {
 		fmt.Fprintln(w, "Nothing contains this text.")

@@ -104,7 +104,8 @@ Waiting deliveries of these notices with unless: read are canceled. Modal notice
 // farAway is a time in the far future, in ms since 1970. A poll from this time returns no notices.
 const farAway = "9007199254740"
 
-// cursorNow polls a page without notices. It returns the cursor of the page, which is the current end of the inboxes.
+// cursorNow polls a page without notices. cursorNow returns the cursor of the page, which is the current end of the
+// inboxes.
 func (c *client) cursorNow(ctx context.Context, r *reader) (string, error) {
 	q := r.query()
 	q.Set("since", farAway)
@@ -235,7 +236,8 @@ func (c noticeCommands) list() *cobra.Command {
 	return cmd
 }
 
-// window calls each for every notice from the start of the query until now. It returns the cursor after the last notice.
+// window calls each for every notice from the start of the query until now. window returns the cursor after the last
+// notice.
 func (c *client) window(ctx context.Context, query url.Values, each func(json.RawMessage)) (cursor string, err error) {
 	for {
 		var page noticePage

@@ -140,8 +140,9 @@ func section(w io.Writer, columns int, lines [][2]string) {
 	}
 }
 
-// writeYAML converts the value to JSON first, so that both formats have the same names and values. It reads the tokens
-// of the JSON, and not its text as YAML: YAML readers fail at raw control characters and at escapes of surrogate pairs.
+// writeYAML converts the value to JSON first, so that both formats have the same names and values. writeYAML reads the
+// tokens of the JSON, and not its text as YAML: YAML readers fail at raw control characters and at escapes of surrogate
+// pairs.
 func writeYAML(w io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -212,8 +213,8 @@ func yamlList(dec *json.Decoder, bracket json.Delim) (*yaml.Node, error) {
 // oldYAML matches texts that YAML 1.1 does not read as texts: booleans, numbers of base 60, and the value =.
 var oldYAML = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|=|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)$`)
 
-// yamlText returns a text as a YAML node. It uses double quotes for three kinds of texts: texts with characters that the
-// policy of texts refuses, texts with line breaks of YAML, and texts that match oldYAML.
+// yamlText returns a text as a YAML node. yamlText uses double quotes for three kinds of texts: texts with characters
+// that the policy of texts refuses, texts with line breaks of YAML, and texts that match oldYAML.
 func yamlText(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if oldYAML.MatchString(s) || text.Check(s, text.Lines) != nil || strings.ContainsAny(s, "\r\t\u2028\u2029\ufeff\ufffe\uffff") {

@@ -117,7 +117,7 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 	return cfg, err
 }
 
-// asProblems returns the problems in the error. It returns false if the error is something else.
+// asProblems returns the problems in the error. asProblems returns false if the error is something else.
 func asProblems(err error) (problem.List, bool) {
 	var list problem.List
 	ok := errors.As(err, &list)

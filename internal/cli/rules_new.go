@@ -165,7 +165,7 @@ func pickSource(cfg *config.Config, f *newFlags, p *terminal.Prompt) (string, er
 	return p.Ask(terminal.Question{Text: "Source", Choices: names, Check: oneOf(names, "source")})
 }
 
-// wizard asks the questions of rules new. It skips questions that a flag answers. Without a prompt it takes the
+// wizard asks the questions of rules new. wizard skips questions that a flag answers. Without a prompt it takes the
 // proposals.
 type wizard struct {
 	*newFlags

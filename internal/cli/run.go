@@ -187,8 +187,8 @@ type Services struct {
 	DiffRules func(ctx context.Context, cfg *config.Config, o authoring.DiffOptions) (*rulediff.Diff, error)
 	// TestRules runs rule tests. cfg is nil if the tests need no types and no source of the configuration.
 	TestRules func(ctx context.Context, cfg *config.Config, o authoring.TestOptions) (*ruletest.Report, error)
-	// OpenTokens opens the configured ledger for its tokens alone. It returns ledger.ErrInUse while a server has the
-	// ledger open.
+	// OpenTokens opens the configured ledger for its tokens alone. OpenTokens returns ledger.ErrInUse while a server
+	// has the ledger open.
 	OpenTokens func(ctx context.Context, cfg *config.Config) (TokenLedger, error)
 	// Demo runs the simulated warehouse until ctx ends or o.For is over.
 	Demo func(ctx context.Context, o DemoOptions) error

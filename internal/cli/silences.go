@@ -203,7 +203,7 @@ func silenceWhen(s *wire.SilenceForm, now time.Time) string {
 	return terminal.Nothing
 }
 
-// silenceHolds returns how much a silence holds back. It is empty if the silence holds back nothing.
+// silenceHolds returns how much a silence holds back. silenceHolds is empty if the silence holds back nothing.
 func silenceHolds(s *wire.SilenceForm) string {
 	var parts []string
 	if s.Findings > 0 {

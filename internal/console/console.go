@@ -40,7 +40,7 @@ func New() (*Pages, error) {
 	return read(root)
 }
 
-// read reads all files of the folder. It fails where the console's page or the widget is missing.
+// read reads all files of the folder. read fails where the console's page or the widget is missing.
 func read(root fs.FS) (*Pages, error) {
 	p := &Pages{files: map[string]*file{}}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -126,7 +126,7 @@ func newFile(name string, content []byte) *file {
 	}
 }
 
-// pack compresses the content. It returns nil where that makes the content no smaller.
+// pack compresses the content. pack returns nil where that makes the content no smaller.
 func pack(content []byte) []byte {
 	var out bytes.Buffer
 	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // No error: the level is valid.
@@ -164,9 +164,9 @@ func accepts(r *http.Request, encoding string) bool {
 	return false
 }
 
-// policy lets the console's pages load their own files and call their own server, and nothing else. It forbids inline
-// scripts and styles, other origins, frames around the pages, and texts that become scripts. The one allowed name of
-// trusted types is Svelte's, which makes elements under that name.
+// policy lets the console's pages load their own files and call their own server, and nothing else. policy forbids
+// inline scripts and styles, other origins, frames around the pages, and texts that become scripts. The one allowed
+// name of trusted types is Svelte's, which makes elements under that name.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 

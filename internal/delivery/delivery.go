@@ -13,8 +13,8 @@ import (
 type Delivery struct {
 	Seq    int64 // the ledger's number; ascending in the order of commit within a lane
 	Notice *notice.Notice
-	// Set for the inbox and for push channels: user:<id> or role:<id>, sorted. It has one entry where each recipient
-	// gets a delivery of their own.
+	// Set for the inbox and for push channels: user:<id> or role:<id>, sorted. Where each recipient gets a delivery of
+	// their own, the list has one entry.
 	Recipients []string
 }
 
@@ -86,7 +86,7 @@ type Watermark struct {
 type IndexState struct {
 	Epoch    string
 	RunIDs   []string  // run ids of the Redis servers that the index was built on, sorted
-	Building bool      // A node is rebuilding the index. After Lease another node may begin anew.
+	Building bool      // A node is rebuilding the index. After Lease another node may begin a new rebuild.
 	Node     string    // the node that rebuilds
 	Lease    time.Time // end of the rebuilding node's lease, by the clock of the caller
 }

@@ -109,9 +109,11 @@ const (
 	// SettleFailed: the channel will never take the delivery, or the strategy allows no other attempt.
 	SettleFailed
 	SettleAgain // The channel did not take the delivery; the next attempt comes after After.
-	// SettleRelease: no attempt counts, because nobody tried the delivery, or the call was cut off (Error). Any node may claim it at once.
+	// SettleRelease: no attempt counts, because no node tried the delivery, or the call was cut off (Error). Any node may
+	// claim the delivery at once.
 	SettleRelease
-	// SettleHold: no attempt counts. The silence HeldBy holds the delivery back for After, or until somebody ends the silence.
+	// SettleHold: no attempt counts. The silence HeldBy holds the delivery back for After, or until an operator ends the
+	// silence.
 	SettleHold
 )
 

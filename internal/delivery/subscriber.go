@@ -33,7 +33,7 @@ var addressForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 func IsAddress(name string) bool { return addressForm.MatchString(name) }
 
 // Address returns the address with this name: the first mail address, the phone, the alias, or the address in a
-// channel. It returns "" where the subscriber has none.
+// channel. Address returns "" where the subscriber has none.
 func (s *Subscriber) Address(name string) string {
 	switch {
 	case name == AddressMail && len(s.Mail) > 0:

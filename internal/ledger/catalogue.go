@@ -22,7 +22,7 @@ type Catalogue interface {
 	OriginKeeper
 	SubscriptionSyncer
 	ScopeKeeper
-	// SeedTypes adds the types that the ledger does not have yet. It changes no existing type.
+	// SeedTypes adds the types that the ledger does not have yet. SeedTypes changes no existing type.
 	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
 	// SeedSubscriptions adds the subscriptions if the ledger never had any. ErrNotFound for an unknown type.
 	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
@@ -86,7 +86,8 @@ var (
 	warehouseForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// Validate returns an ErrInvalid that names the malformed part. It does not check that the catalogue has the type.
+// Validate returns an ErrInvalid that names the malformed part. Validate does not check that the catalogue has the
+// type.
 func (s Subscription) Validate() error {
 	if s.Type == "" {
 		return fmt.Errorf("%w: a subscription needs a type", ErrInvalid)

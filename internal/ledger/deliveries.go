@@ -17,7 +17,8 @@ type Deliveries interface {
 	delivery.Pushes
 	DeliveryOperations
 	Sends
-	// CountPending returns the number of pending deliveries by sink. It is cheap enough for callers that poll.
+	// CountPending returns the number of pending deliveries by sink. CountPending is cheap enough for callers that
+	// poll.
 	CountPending(ctx context.Context) (map[string]int64, error)
 	DeliveryCounts
 }
@@ -37,8 +38,8 @@ type DeliveryOperations interface {
 	// RetryDeliveries returns the numbers of the changed deliveries, which share one audit record, and the lanes to
 	// wake.
 	RetryDeliveries(ctx context.Context, who Author, seqs []int64) (changed []int64, lanes []Lane, err error)
-	// CancelDeliveries ends pending deliveries, with the reason. It returns the numbers of the changed deliveries,
-	// which share one audit record.
+	// CancelDeliveries ends pending deliveries, with the reason. CancelDeliveries returns the numbers of the changed
+	// deliveries, which share one audit record.
 	CancelDeliveries(ctx context.Context, who Author, seqs []int64, reason string) (changed []int64, err error)
 }
 
@@ -51,11 +52,11 @@ type DeliveryCounts interface {
 	// deliveries behind another one, do not count. A time in the future means that no delivery of the sink is due
 	// yet.
 	OldestPending(ctx context.Context) (map[string]time.Time, error)
-	// OldestFailed returns by sink when the earliest of its failed deliveries failed. It looks at up to MostCounted
-	// of them.
+	// OldestFailed returns by sink when the earliest of its failed deliveries failed. OldestFailed looks at up to
+	// MostCounted of them.
 	OldestFailed(ctx context.Context) (map[string]time.Time, error)
-	// DeliveryCauses groups the failed and timed-out deliveries of one warehouse ("" = all) by cause. It looks at up
-	// to MostCounted deliveries of each sink and state.
+	// DeliveryCauses groups the failed and timed-out deliveries of one warehouse ("" = all) by cause. DeliveryCauses
+	// looks at up to MostCounted deliveries of each sink and state.
 	DeliveryCauses(ctx context.Context, warehouse string) ([]DeliveryCause, error)
 }
 
@@ -177,7 +178,7 @@ type Sends interface {
 	// already has changes nothing, and Send answers with the existing notice. Where an existing notice came with
 	// another request, Send writes nothing at all. ErrInvalid where CheckSend finds a fault.
 	Send(ctx context.Context, notices []NewNotice) (SentNotices, error)
-	// Sent answers as Send does, for notices that exist already. It writes nothing.
+	// Sent answers as Send does, for notices that exist already. Sent writes nothing.
 	Sent(ctx context.Context, notices []NewNotice) (SentNotices, error)
 }
 

@@ -167,9 +167,9 @@ const MostLookedAt = 20_000
 
 // Search finds notices, and the run that made a notice.
 type Search interface {
-	// SearchNotices returns notices, the latest first unless the filter says otherwise. It reads MostLookedAt notices
-	// at most. With Finding it reads only the notices of that finding. Otherwise it reads only those between From and
-	// To that match Rule, Types, Warehouses and Priority.
+	// SearchNotices returns notices, the latest first unless the filter says otherwise. SearchNotices reads
+	// MostLookedAt notices at most. With Finding it reads only the notices of that finding. Otherwise it reads only
+	// those between From and To that match Rule, Types, Warehouses and Priority.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	Finder
 	// RunAt returns the run of the rule in the scope that made a notice at that time: the latest run that had started
@@ -184,8 +184,8 @@ type Finder interface {
 	// read.
 	FindFindings(ctx context.Context, f TextFilter) (list []FoundFinding, all bool, err error)
 	// FindItems returns items of the queue, ended or not, the latest push first: first those with a spelling as the
-	// dedupe key, then those with one in the dedupe key, the subject or the payload. It reads the latest MostLookedAt
-	// items. all is false where the queue has more items than that, or the limit or the time ran out.
+	// dedupe key, then those with one in the dedupe key, the subject or the payload. FindItems reads the latest
+	// MostLookedAt items. all is false where the queue has more items than that, or the limit or the time ran out.
 	FindItems(ctx context.Context, queue string, f TextFilter) (list []item.Record, all bool, err error)
 }
 

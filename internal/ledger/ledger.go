@@ -51,7 +51,7 @@ type Server interface {
 	// TryCommit writes what the smallest commit of a run writes, takes it back in the same transaction, and commits.
 	// No other transaction sees a row of it. The call shows whether the database takes writes at all.
 	TryCommit(ctx context.Context) error
-	// Refusal says why the database refused the write that failed with err. It returns false where err means
+	// Refusal says why the database refused the write that failed with err. Refusal returns false where err means
 	// something else, for example that the database was out of reach.
 	Refusal(err error) (Refusal, bool)
 	// Version returns the schema's version.

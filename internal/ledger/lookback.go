@@ -9,8 +9,8 @@ import (
 
 // LookBacks remembers the rows that rules read again below their watermarks, so that no row counts twice.
 type LookBacks interface {
-	// LookBack returns the memory of the rule in the scope. It returns the zero value for a rule that does not look
-	// back or is not known.
+	// LookBack returns the memory of the rule in the scope. LookBack returns the zero value for a rule that does not
+	// look back or is not known.
 	LookBack(ctx context.Context, rule, scope string) (LookBack, error)
 }
 

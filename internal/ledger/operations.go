@@ -33,7 +33,7 @@ type Shadows interface {
 	// Promote records that the rule, which its file has in shadow, is live in the scope from its next run on. Promote
 	// changes nothing where the rule is promoted already. ErrNotFound before Register.
 	Promote(ctx context.Context, who Author, rule, scope string, at time.Time) error
-	// Demote takes a promotion back. It changes nothing where there is no promotion.
+	// Demote takes a promotion back. Demote changes nothing where there is no promotion.
 	Demote(ctx context.Context, who Author, rule, scope string) error
 	PromotionReader
 }
@@ -131,7 +131,7 @@ type Author struct {
 // ErrNotRecorded says that the record of a change could not be written, so that nothing was changed.
 var ErrNotRecorded = errors.New("ledger: the record of who asked for the change could not be written, so nothing was changed")
 
-// Change is the audit record of one change. It holds no secret.
+// Change is the audit record of one change. Change holds no secret.
 type Change struct {
 	Seq    int64 // the ledger's number; a later change has a higher one, on all nodes
 	At     time.Time
@@ -242,8 +242,8 @@ type Token struct {
 // Tokens keeps the API tokens. Every change raises the number "tokens" in Numbers.
 type Tokens interface {
 	TokenEditor
-	// UseTokens records when tokens were used last. It ignores times earlier than the recorded ones, and unknown
-	// tokens. It does not raise the number "tokens".
+	// UseTokens records when tokens were used last. UseTokens ignores times earlier than the recorded ones, and unknown
+	// tokens. UseTokens does not raise the number "tokens".
 	UseTokens(ctx context.Context, used map[string]time.Time) error
 	// ForgetTokens removes the tokens that were revoked or expired before that time, and returns how many.
 	ForgetTokens(ctx context.Context, before time.Time) (int64, error)
@@ -255,7 +255,7 @@ type TokenEditor interface {
 	AddToken(ctx context.Context, who Author, t Token) error
 	// ListTokens returns all tokens, the latest first, including revoked and expired ones.
 	ListTokens(ctx context.Context) ([]Token, error)
-	// RevokeToken ends a token for good. It changes nothing where the token is revoked already. ErrNotFound.
+	// RevokeToken ends a token for good. RevokeToken changes nothing where the token is revoked already. ErrNotFound.
 	RevokeToken(ctx context.Context, who Author, id string, at time.Time) error
 }
 

@@ -2,7 +2,7 @@ package ledger
 
 import "fmt"
 
-// RefusalReason is why a database refuses a write. It is a label of metrics: the list is closed.
+// RefusalReason is why a database refuses a write. RefusalReason is a label of metrics: the list is closed.
 type RefusalReason string
 
 // The reasons of refusals.
@@ -50,7 +50,7 @@ type Refusal struct {
 	Detail string // further text of the database, without values of the record; may be ""
 }
 
-// String says in plain words why the database refused. It contains no value of the record and no secret.
+// String says in plain words why the database refused. String contains no value of the record and no secret.
 func (r Refusal) String() string {
 	said := r.Code
 	if r.Detail != "" {

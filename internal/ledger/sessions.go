@@ -17,12 +17,12 @@ type Sessions interface {
 	// RenewSession starts the lease anew, and records which rules the node runs. A session whose lease ran out goes
 	// on, as long as nobody has buried it. ErrFenced where the session has ended.
 	RenewSession(ctx context.Context, id, rules string, lease time.Duration) error
-	// EndSessions ends the sessions, and frees what they own. It leaves out rows that another transaction has locked
-	// at that moment. The caller repeats the call to free these as well; repeating does no harm.
+	// EndSessions ends the sessions, and frees what they own. EndSessions leaves out rows that another transaction has
+	// locked at that moment. The caller repeats the call to free these as well; repeating does no harm.
 	EndSessions(ctx context.Context, ids []string) error
 	// BurySessions ends the sessions of other nodes whose leases ran out, in one transaction, frees what they own as
-	// EndSessions does, and returns these sessions. It ends none where the lease of self has run out, too: then this
-	// node may be the one that is cut off.
+	// EndSessions does, and returns these sessions. BurySessions ends none where the lease of self has run out, too:
+	// then this node may be the one that is cut off.
 	BurySessions(ctx context.Context, self string) ([]Node, error)
 }
 

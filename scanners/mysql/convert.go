@@ -253,7 +253,7 @@ func parseTime(src any, location *time.Location) (t time.Time, there bool, err e
 
 var errTimeText = errors.New("not a date")
 
-// digits reads a number without a sign. It returns -1 if b is not a number.
+// digits reads a number without a sign. digits returns -1 if b is not a number.
 func digits(b []byte) int {
 	n := 0
 	for _, c := range b {

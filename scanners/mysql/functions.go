@@ -29,8 +29,8 @@ type calls struct {
 	refused   []scanners.Call
 }
 
-// functions refuses a statement that calls a function that may do more than read. It runs before the server prepares
-// the statement.
+// functions refuses a statement that calls a function that may do more than read. functions runs before the server
+// prepares the statement.
 func (t *transaction) functions(ctx context.Context, stmt *probe.Statement) error {
 	c := &calls{t: t, functions: t.dialect.functions, seen: map[relation]bool{}}
 	if err := c.look(ctx, stmt.Text, strings.ToLower(t.dialect.database)); err != nil {

@@ -24,7 +24,7 @@ var (
 	findTableSQL string
 )
 
-// stage creates the tables. It runs before the session's read-only transaction, which would not allow it.
+// stage creates the tables. stage runs before the session's read-only transaction, which would not allow it.
 func (t *transaction) stage(ctx context.Context, staged []scanners.StagedTable) (views, error) {
 	var hidden []string
 	if len(staged) > 0 {

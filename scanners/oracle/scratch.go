@@ -51,8 +51,8 @@ func scratchSpec(maker, owner driver.Connector, name, password string) sqldb.Scr
 	}
 }
 
-// newPassword returns a password with letters of both cases, digits and a sign, as servers may require. It has at most
-// the 30 characters that older servers accept.
+// newPassword returns a password with letters of both cases, digits and a sign, as servers may require. The password
+// has at most the 30 characters that older servers accept.
 func newPassword() string {
 	b := make([]byte, 12)
 	_, _ = rand.Read(b) // never fails

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// rowsAtOnce is how many rows the driver requests in one message. It holds all of them. Its default of 25 would cause
-	// four times as many round trips.
+	// rowsAtOnce is how many rows the driver requests in one message. The driver keeps all these rows in memory. The
+	// driver's default of 25 would cause four times as many round trips.
 	rowsAtOnce = 100
 	// rowsAhead is how many of these rows may have the largest size that a row may have. A hundred such rows at once would
 	// be too much.

@@ -205,7 +205,7 @@ const maxScale = 16_383
 
 var errNumeric = errors.New("the database sent a numeric that cannot be read")
 
-// decodeNumeric reads PostgreSQL's numeric. It consists of groups of four decimal digits; the first group is worth
+// decodeNumeric reads PostgreSQL's numeric. A numeric consists of groups of four decimal digits. The first group is worth
 // 10000^weight, and scale digits are after the point. A number that fits an int64 is read without an allocation.
 func decodeNumeric(_ *cursor, dst *row.Value, src []byte) error {
 	if len(src) < 8 {
@@ -241,8 +241,8 @@ func decodeNumeric(_ *cursor, dst *row.Value, src []byte) error {
 	return nil
 }
 
-// smallNumeric returns all digits, with scale of them after the point, as an int64. It returns false if they do not
-// fit.
+// smallNumeric returns all digits, with scale of them after the point, as an int64. smallNumeric returns false if they
+// do not fit.
 func smallNumeric(groups []byte, weight, scale int) (int64, bool) {
 	if scale > 18 || weight > 4 {
 		return 0, false

@@ -101,7 +101,7 @@ func (e fieldEnds) match(name string) bool {
 	return strings.HasPrefix(name, ":") && slices.ContainsFunc(e, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// readTree reads a tree, or a list of trees. It fails on an unknown kind of node, because such a node may name
+// readTree reads a tree, or a list of trees. readTree fails on an unknown kind of node, because such a node may name
 // functions in an unknown way.
 func readTree(text string) (*tree, error) {
 	t := &tree{}
@@ -150,7 +150,7 @@ func (t *tree) field(name, value, rest string) {
 	add(list, value)
 }
 
-// add appends an OID unless it is 0. It returns whether the value is a number.
+// add appends an OID unless it is 0. add returns whether the value is a number.
 func add(list *[]uint32, value string) bool {
 	oid, err := strconv.ParseUint(value, 10, 32)
 	if err == nil && oid != 0 {

@@ -52,7 +52,7 @@ func newFrontend(limits scanners.Limits) func(io.Reader, io.Writer) *pgproto3.Fr
 	}
 }
 
-// Read is called by the driver. It follows the messages from length to length.
+// Read is called by the driver. Read follows the messages from length to length.
 func (g *gate) Read(p []byte) (int, error) {
 	if g.refused != nil {
 		return 0, g.refused

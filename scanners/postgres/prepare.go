@@ -182,7 +182,7 @@ type cursor struct {
 	scratch []byte
 }
 
-// read visits the rows until the last one, the first error, or maxRows. It stops when visit returns an error.
+// read visits the rows until the last one, the first error, or maxRows. read stops when visit returns an error.
 func (p *prepared) read(reader *pgconn.ResultReader, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
 	var result scanners.Result
 	c := cursor{row: row.New(p.columns), location: p.source.location, scratch: make([]byte, 0, uuidLength*len(p.columns))}
@@ -247,7 +247,7 @@ var stateSQL string
 // watchEvery is how often a running statement is checked for replaced views and functions.
 const watchEvery = time.Minute
 
-// watch stores the state of the objects that the statement uses. It reads the state in the transaction of the
+// watch stores the state of the objects that the statement uses. watch reads the state in the transaction of the
 // resolution, whose locks keep views from changing.
 func (p *prepared) watch(ctx context.Context, conn *pgconn.PgConn, r *resolution) error {
 	p.plain = !r.leaves && len(r.functions) == 0

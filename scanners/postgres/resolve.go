@@ -77,7 +77,7 @@ func unresolved(what, hint string) *scanners.Error {
 	return &scanners.Error{Code: scanners.CodeUnresolved, Hint: hint, Err: errors.New("the functions of the probe cannot be looked up: " + what)}
 }
 
-// listen makes the server send the query tree of each statement that ask makes it parse. It returns the trees.
+// listen makes the server send the query tree of each statement that ask makes it parse. listen returns the trees.
 func (r *resolution) listen(ctx context.Context, ask func() error) ([]string, error) {
 	if err := r.source.execute(ctx, r.conn, treesOnSQL); err != nil {
 		e, ok := errors.AsType[*scanners.Error](err)

@@ -53,9 +53,9 @@ func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) 
 	})
 }
 
-// open takes a connection and calls begin to start a transaction on it. It waits for a free connection for at most the
-// timeout of the statement, and then for the database to accept a connection. If a pooled connection is dead, because
-// the server was restarted, open empties the pool and tries once more.
+// open takes a connection and calls begin to start a transaction on it. open waits for a free connection for at most
+// the timeout of the statement, and then for the database to accept a connection. If a pooled connection is dead,
+// because the server was restarted, open empties the pool and tries once more.
 func (s *Source) open(ctx context.Context, timeout time.Duration, begin func(context.Context, *pgconn.PgConn) error) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
 	defer cancel()
@@ -223,7 +223,7 @@ type session struct {
 
 var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")
 
-// Session begins a transaction. It is read-write only while tables are staged. It is never committed.
+// Session begins a transaction. Session is read-write only while tables are staged. Session is never committed.
 func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	mode := "READ ONLY"
 	if len(staged) > 0 {
@@ -260,8 +260,8 @@ func (x *session) Close() error {
 	return nil
 }
 
-// Prepare describes the statement. It refuses a statement that would read a table of the database although a table is
-// staged for it.
+// Prepare describes the statement. Prepare refuses a statement that would read a table of the database although a table
+// is staged for it.
 func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	conn, err := x.begin(ctx, x.source.timeout)
 	if err != nil {

@@ -115,8 +115,8 @@ func plainValue(name, text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// digits returns a FROM with the numbers 0, 1 … below ten to the power of count, and the expression of the number. It
-// is for databases that have no other unlimited way to count. zero is the literal of a 0 whose type holds large
+// digits returns a FROM with the numbers 0, 1 … below ten to the power of count, and the expression of the number.
+// digits is for databases that have no other unlimited way to count. zero is the literal of a 0 whose type holds large
 // numbers.
 func digits(count int, zero, from string) (number, tables string) {
 	selects := []string{"SELECT " + zero + " AS i" + from}

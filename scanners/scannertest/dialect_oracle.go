@@ -2,7 +2,7 @@ package scannertest
 
 import "tallyman/rules/row"
 
-// Oracle is the dialect of Oracle Database. It has not been run against a server.
+// Oracle is the dialect of Oracle Database. Oracle has not been run against a server.
 func Oracle() Dialect {
 	d := Dialect{
 		Version: "SELECT MAX(version) AS v FROM product_component_version",

@@ -2,7 +2,7 @@ package scannertest
 
 import "tallyman/rules/row"
 
-// SQLServer is the dialect of SQL Server. It has not been run against a server.
+// SQLServer is the dialect of SQL Server. SQLServer has not been run against a server.
 func SQLServer() Dialect {
 	d := Dialect{
 		Version: "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS v",

@@ -16,7 +16,7 @@ import (
 	"tallyman/scanners"
 )
 
-// prompt is how soon a stopped scan must end. It is generous, for a busy machine.
+// prompt is how soon a stopped scan must end. prompt is generous, for a busy machine.
 const prompt = 10 * time.Second
 
 func wantError(t T, what string, err error, code scanners.Code, transient bool) {
@@ -226,8 +226,8 @@ func sessionLimits(t T, d Dialect) {
 // mostGrowth is how much the process may grow because of a value that is too large.
 const mostGrowth = 32 << 20
 
-// Memory measures how much the process grows while it scans values that are too large. It is not part of Run, because
-// nothing else may run at the same time: the test that calls it must not be parallel.
+// Memory measures how much the process grows while it scans values that are too large. Memory is not part of Run,
+// because nothing else may run at the same time: the test that calls it must not be parallel.
 func Memory(t T, d Dialect) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

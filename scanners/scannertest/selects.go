@@ -48,7 +48,7 @@ func literals(d Dialect, f func(name, sql string, want literalKind)) {
 	}
 }
 
-// answers checks that the source still scans. It needs no table.
+// answers checks that the source still scans. answers needs no table.
 func answers(t T, d Dialect, s scanners.Source) {
 	t.Helper()
 	if got := One(t, s, "SELECT count(*) AS n FROM (SELECT 1 AS x"+d.From+") y", nil); got != "1" {

@@ -11,8 +11,8 @@ import (
 	"tallyman/scanners"
 )
 
-// sessions returns the source as one that opens sessions. It skips the test if the dialect says that the driver opens
-// none.
+// sessions returns the source as one that opens sessions. sessions skips the test if the dialect says that the driver
+// opens none.
 func sessions(t T, d Dialect, s scanners.Source) scanners.Sessions {
 	t.Helper()
 	x, ok := s.(scanners.Sessions)

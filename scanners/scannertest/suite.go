@@ -20,12 +20,12 @@ type T interface {
 	Skip(args ...any)
 }
 
-// Database is one database under test. It is new and empty if checks create tables in it.
+// Database is one database under test. Database is new and empty if checks create tables in it.
 type Database interface {
 	// Exec runs statements as the database's owner.
 	Exec(t T, sql string)
-	// Open returns a source on the database that runs at most maxConnections scans at once. It is closed at the end of the
-	// test.
+	// Open returns a source on the database. The source runs at most maxConnections scans at once, and is closed at the
+	// end of the test.
 	Open(t T, maxConnections int) scanners.Source
 	// Limited is Open for one connection and with these limits.
 	Limited(t T, limits scanners.Limits) scanners.Source

@@ -115,7 +115,8 @@ func ToInstant(dst *row.Value, src any, _ *Texts) error {
 	return nil
 }
 
-// ToLocal converts a time without a zone. It takes the date and clock time, and ignores the zone that the driver adds.
+// ToLocal converts a time without a zone. ToLocal takes the date and clock time, and ignores the zone that the driver
+// adds.
 func ToLocal(place *time.Location) Convert {
 	return func(dst *row.Value, src any, _ *Texts) error {
 		t, ok := src.(time.Time)

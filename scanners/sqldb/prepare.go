@@ -161,7 +161,7 @@ func (h *heldTransaction) scan(
 	return result, nil
 }
 
-// read visits the rows until the last one, the first error, or maxRows. It stops when visit returns an error.
+// read visits the rows until the last one, the first error, or maxRows. read stops when visit returns an error.
 func (p *prepared) read(
 	ctx context.Context, rows *sql.Rows, wire *countedConn, maxRows int, visit func(*row.Row) error,
 ) (scanners.Result, error) {
@@ -231,7 +231,8 @@ type cursor struct {
 	bytes  int // bytes of the row's values so far
 }
 
-// cellReceiver receives the values of one column. It takes the driver's value without the copy that a *any would cause.
+// cellReceiver receives the values of one column. cellReceiver takes the driver's value without the copy that a *any
+// would cause.
 type cellReceiver struct {
 	cursor  *cursor
 	column  *row.Column
@@ -293,7 +294,7 @@ func (c *cursor) count(cell *cellReceiver, src any) error {
 	return nil
 }
 
-// fault adds the column to an error. It adds the row, too, unless the whole column has changed.
+// fault adds the column to an error. fault adds the row, too, unless the whole column has changed.
 func (c *cellReceiver) fault(err error) error {
 	if e, ok := errors.AsType[*scanners.Error](err); ok {
 		return &scanners.Error{Code: e.Code, Transient: e.Transient, Hint: e.Hint, Err: fmt.Errorf("column %s: %w", c.column.Name, e.Err)}

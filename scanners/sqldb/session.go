@@ -12,7 +12,7 @@ import (
 	"tallyman/scanners"
 )
 
-// Session is a scanners.Session: one transaction for several statements. It is not safe for concurrent use. If the
+// Session is a scanners.Session: one transaction for several statements. Session is not safe for concurrent use. If the
 // context of a statement ends, the connection is closed, and the session is over.
 type Session struct {
 	held   *heldTransaction
@@ -125,8 +125,8 @@ func drop(conn *sql.Conn) {
 	_ = conn.Close()
 }
 
-// ScanTransaction is the common part of the Transaction of databases without sessions. It runs one scan on a new
-// connection, which is closed after the scan in any case.
+// ScanTransaction is the common part of the Transaction of databases without sessions. ScanTransaction runs one scan on
+// a new connection, which is closed after the scan in any case.
 type ScanTransaction struct {
 	Conn  *sql.Conn
 	Wires *Wires // nil in tests

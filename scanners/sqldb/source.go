@@ -37,7 +37,7 @@ type Config struct {
 	StatementTimeout time.Duration
 	// ConnectTimeout bounds an attempt to connect. 0 means 5 s.
 	ConnectTimeout time.Duration
-	// Grace is how long the client waits beyond the server's own timeout. It is 0 if the server has no timeout.
+	// Grace is how long the client waits beyond the server's own timeout. Grace is 0 if the server has no timeout.
 	Grace time.Duration
 	// Secrets are removed from messages.
 	Secrets []string
@@ -109,7 +109,7 @@ func (s *Source) Close() error { return s.db.Close() }
 // BeginFunc is Dialect.Begin, or the method that replaces it for a session.
 type BeginFunc func(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 
-// begin takes a connection and starts a transaction on it. It waits for a free connection for at most the timeout of
+// begin takes a connection and starts a transaction on it. begin waits for a free connection for at most the timeout of
 // the statement, and then for the database to accept a connection. If a pooled connection is dead, begin empties the
 // pool and tries once more.
 func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFunc) (*heldTransaction, error) {
@@ -138,7 +138,7 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFu
 	}
 }
 
-// Dialect is the part of a driver that differs between databases. It is safe for concurrent use.
+// Dialect is the part of a driver that differs between databases. Dialect is safe for concurrent use.
 type Dialect interface {
 	// Style is how the database writes parameters.
 	Style() probe.Style
@@ -152,7 +152,7 @@ type Dialect interface {
 	Answer(err error, code scanners.Code) *scanners.Error
 }
 
-// Transaction is one transaction on one connection. It is not safe for concurrent use.
+// Transaction is one transaction on one connection. Transaction is not safe for concurrent use.
 type Transaction interface {
 	// Next resets the session to its state before the first statement, for a new statement that runs no longer than
 	// timeout. Only sessions, which have several statements, call it.
@@ -166,7 +166,7 @@ type Transaction interface {
 	Stop(ctx context.Context, cancel context.CancelFunc)
 	// End rolls back and resets the connection. If End returns an error, the connection is closed.
 	End(ctx context.Context) error
-	// Abandon ends what still runs on the server. It is called after the context of a statement has ended and its
+	// Abandon ends what still runs on the server. Abandon is called after the context of a statement has ended and its
 	// connection was closed.
 	Abandon(ctx context.Context)
 }

@@ -131,7 +131,7 @@ func (w *Wires) forget(owner *driver.Conn) {
 	delete(w.under, *owner)
 }
 
-// find returns the wire under conn. It returns nil if there are no wires, or if the connection is closed.
+// find returns the wire under conn. find returns nil if there are no wires, or if the connection is closed.
 func (w *Wires) find(conn *sql.Conn) (found *countedConn) {
 	if w == nil {
 		return nil

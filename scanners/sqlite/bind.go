@@ -74,8 +74,8 @@ func (p *prepared) timeForms(ctx context.Context, conn *connection) (map[string]
 }
 
 // formBeside returns how the columns that a parameter is compared with write their times, even if the result does not
-// have these columns. It returns usual if the columns have no times yet, or if there are no such columns. If the
-// columns differ, one parameter cannot be compared with all of them.
+// have these columns. formBeside returns usual if the columns have no times yet, or if there are no such columns. If
+// the columns differ, one parameter cannot be compared with all of them.
 func (p *prepared) formBeside(ctx context.Context, conn *connection, name string, usual timeForm) (timeForm, error) {
 	form, first := usual, ""
 	for _, c := range p.beside[name] {
@@ -192,7 +192,8 @@ func newTimeColumn(info sqlite.ColumnInfo) timeColumn {
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// form finds out the form from some of the column's times. It returns false if there are none, or if they do not tell.
+// form finds out the form from some of the column's times. form returns false if the column has no times, or if the
+// times fit several forms.
 func (c timeColumn) form(ctx context.Context, conn *connection) (timeForm, bool, error) {
 	rows, err := conn.sql.QueryContext(ctx, c.sample)
 	if err != nil {

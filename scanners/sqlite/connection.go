@@ -60,7 +60,7 @@ func (c *connection) secure(ctx context.Context, hidden func(table string) bool)
 	return nil
 }
 
-// refuses tells whether a statement may not call the function. It remembers refused functions for the error.
+// refuses tells whether a statement may not call the function. refuses remembers refused functions for the error.
 func (c *connection) refuses(name string) bool {
 	name = strings.ToLower(name)
 	why, found := probe.Refuse(name)

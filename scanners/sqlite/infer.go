@@ -114,7 +114,7 @@ func (in inference) branches(e []probe.Token) row.Kind {
 	return unify(kinds)
 }
 
-// operators returns the kind of an expression whose outermost part is an operator. It returns false for other
+// operators returns the kind of an expression whose outermost part is an operator. operators returns false for other
 // expressions.
 func (in inference) operators(e []probe.Token) (row.Kind, bool) {
 	var truth, arithmetic, concat bool

@@ -218,7 +218,8 @@ func (c *connection) tableColumns(ctx context.Context, table string) ([]tableCol
 // columnDefinition is what only the text of a CREATE TABLE tells of a column.
 type columnDefinition struct{ generated, collation string }
 
-// columnDefinitions reads a CREATE TABLE that SQLite has accepted. It returns the definitions by column, in lower case.
+// columnDefinitions reads a CREATE TABLE that SQLite has accepted. columnDefinitions returns the definitions by column,
+// in lower case.
 func columnDefinitions(create string) map[string]columnDefinition {
 	tokens, _ := probe.Lex(create)
 	open := 0

@@ -93,8 +93,8 @@ func (x *session) connect(context.Context) (*connection, error) {
 	return x.conn, nil
 }
 
-// Prepare compiles the statement. It refuses a statement that would read a table of the file although a table is staged
-// for it.
+// Prepare compiles the statement. Prepare refuses a statement that would read a table of the file although a table is
+// staged for it.
 func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	x.read = ""
 	p, err := x.source.prepare(ctx, x, stmt)

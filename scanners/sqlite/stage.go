@@ -193,8 +193,8 @@ func (t *stagedTable) fill(ctx context.Context) error {
 	return nil
 }
 
-// stored converts a value to what the column stores. It returns false if a scan would not read it back as the column's
-// kind.
+// stored converts a value to what the column stores. stored returns false if a scan would not read it back as the
+// column's kind.
 func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
 	kind := t.kinds[j]
 	if v.IsNull() {

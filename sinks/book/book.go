@@ -19,7 +19,7 @@ const Fresh = 5 * time.Second
 // most is how many entries are remembered. Beyond that, all are forgotten.
 const most = 10_000
 
-// Book is the address book of one push channel. It is safe for concurrent use.
+// Book is the address book of one push channel. Book is safe for concurrent use.
 type Book struct {
 	addresses delivery.Addresses
 	now       func() time.Time

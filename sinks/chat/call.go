@@ -30,8 +30,8 @@ const (
 	headerBytes = 64 << 10
 )
 
-// newTransport makes connections for calls. It follows no redirect. It uses no proxy, because the guard would check the
-// address of the proxy instead of the server's.
+// newTransport makes connections for calls. newTransport follows no redirect. newTransport uses no proxy, because the
+// guard would check the address of the proxy instead of the server's.
 func newTransport(allowPrivate bool) *http.Transport {
 	d := &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Control: guard.Control}
 	if allowPrivate {
@@ -203,12 +203,12 @@ func (c *Channel) quote(body []byte) string {
 	return ""
 }
 
-// clean makes an error fit for the log and the ledger. It drops the cause, because its text is not scrubbed.
+// clean makes an error fit for the log and the ledger. clean drops the cause, because its text is not scrubbed.
 func (c *Channel) clean(err error) error {
 	return errors.New("chat: " + c.scrubber.Text(c.kind+": "+err.Error(), maxError))
 }
 
-// after returns the pause that the service asks for. It stands in the header Retry-After, as a number of seconds or a
+// after returns the pause that the service asks for. The pause is in the header Retry-After, as a number of seconds or a
 // date, or in the JSON of the answer.
 func (c *Channel) after(a answer) time.Duration {
 	text := strings.TrimSpace(a.header.Get("Retry-After"))

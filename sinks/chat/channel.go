@@ -25,7 +25,7 @@ import (
 //go:embed text.txt
 var textTemplate string
 
-// Channel posts to one chat. It implements sinks.Pusher.
+// Channel posts to one chat. Channel implements sinks.Pusher.
 type Channel struct {
 	service      service
 	kind         string
@@ -44,7 +44,7 @@ type Channel struct {
 	now              func() time.Time
 }
 
-// New makes a channel from the options. It does not connect to a server yet. The caller has to Close it.
+// New makes a channel from the options. New does not connect to a server yet. The caller has to Close it.
 func New(o Options) (*Channel, error) { return newChannel(o, newTransport(o.AllowPrivate)) }
 
 func newChannel(o Options, transport http.RoundTripper) (*Channel, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 )
 
-// genericChat calls any HTTP server. It sends the text, the JSON of shoutrrr (template=json), or the messages of a
-// service.
+// genericChat calls any HTTP server. genericChat sends the text, the JSON of shoutrrr (template=json), or the messages
+// of a service.
 type genericChat struct {
 	any2xx
 
@@ -119,8 +119,8 @@ func (s *shapedChat) mentions(phone bool) bool {
 	return ok && m.mentions(phone)
 }
 
-// openShaped opens such a chat. It removes the parameter `secret` from the address, since the secret signs the messages
-// and must not be sent.
+// openShaped opens such a chat. openShaped removes the parameter `secret` from the address, since the secret signs the
+// messages and must not be sent.
 func openShaped(config *generic.Config, s shape, header map[string]string) (service, error) {
 	to := config.WebhookURL()
 	query := to.Query()

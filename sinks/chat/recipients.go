@@ -72,7 +72,7 @@ type mention struct {
 // be markup.
 var mentionForm = regexp.MustCompile(`^[A-Za-z0-9_.@+-]{1,100}$`)
 
-// mentionOf looks up the people whom the message mentions. It warns of recipients without a usable value.
+// mentionOf looks up the people whom the message mentions. mentionOf warns of recipients without a usable value.
 func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) mention {
 	var m mention
 	var without []string
@@ -100,7 +100,7 @@ const mostNamed = 20
 // all returns the ids and the phones.
 func (m *mention) all() []string { return append(append([]string{}, m.ids...), m.phones...) }
 
-// line formats each mention, and adds a line break. It returns "" if nobody is mentioned.
+// line formats each mention, and adds a line break. line returns "" if nobody is mentioned.
 func (m *mention) line(form string) string {
 	all := m.all()
 	if len(all) == 0 {

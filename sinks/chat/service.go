@@ -117,7 +117,7 @@ func (m *message) whole() string {
 	return strings.TrimSuffix(m.title+"\n"+m.text, "\n")
 }
 
-// body returns the text for a message that has its title. It is empty if it would only repeat the title.
+// body returns the text for a message that has its title. body is empty if it would only repeat the title.
 func (m *message) body() string {
 	if m.text == m.title {
 		return ""
@@ -139,7 +139,7 @@ func (m *message) color() int {
 
 func trim(s string) string { return strings.Trim(s, "\n ") }
 
-// any2xx accepts every answer with a 2xx status. It is for services whose status says everything.
+// any2xx accepts every answer with a 2xx status. any2xx is for services whose status says everything.
 type any2xx struct{}
 
 func (any2xx) read([]byte) error { return nil }

@@ -95,7 +95,7 @@ func (s *slackChat) read(body []byte) error {
 	}
 }
 
-// maxTelegram is the longest message, in characters. It leaves room for a title.
+// maxTelegram is the longest message, in characters. maxTelegram leaves room for a title.
 const maxTelegram = 4096 - maxTitle - 1
 
 // telegramChat posts as a bot.

@@ -42,8 +42,8 @@ const (
 // clip cuts a text to n bytes.
 func clip(s string, n int) string { return render.ShortenBytes(s, n) }
 
-// fitted makes the call with as much of the text as the body can hold. It measures the encoded body, because encoding
-// makes a text longer, and because Lark's body has the text once for each language.
+// fitted makes the call with as much of the text as the body can hold. fitted measures the encoded body, because
+// encoding makes a text longer, and because Lark's body has the text once for each language.
 func fitted(to, text string, most int, body func(text string) any) (*post, error) {
 	for n := min(len(text), most); ; n = n * 9 / 10 {
 		p, err := jsonPost(to, body(clip(text, n)))
@@ -117,8 +117,8 @@ func (weComShape) mentions(bool) bool { return true }
 
 func (weComShape) read(body []byte) error { return weComCodes().read(body) }
 
-// larkShape is the shape of the custom bots of Lark and Feishu. It makes a "post" and not a "text", because a text has
-// markup that could mention people.
+// larkShape is the shape of the custom bots of Lark and Feishu. larkShape makes a "post" and not a "text", because a
+// text has markup that could mention people.
 type larkShape struct{}
 
 func (larkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error) {
@@ -148,8 +148,8 @@ func (larkShape) mentions(phone bool) bool { return !phone }
 
 func (larkShape) read(body []byte) error { return larkCodes().read(body) }
 
-// teamsShape is the shape of the Teams workflow "post to a channel when a webhook request is received". It makes an
-// adaptive card.
+// teamsShape is the shape of the Teams workflow "post to a channel when a webhook request is received". teamsShape
+// makes an adaptive card.
 type teamsShape struct{ any2xx }
 
 func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*post, error) {

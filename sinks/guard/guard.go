@@ -10,7 +10,7 @@ import (
 // ErrRefused means that an address is not one of the public internet.
 var ErrRefused = errors.New("not an address of the public internet")
 
-// Control is for net.Dialer. It refuses every connection to an address that Check refuses.
+// Control is for net.Dialer. Control refuses every connection to an address that Check refuses.
 func Control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -43,8 +43,8 @@ func (in writer) Deliver(ctx context.Context, lane string, deliveries []delivery
 	}
 }
 
-// distinct returns each notice once, and for each delivery the position of its notice in that list. It refuses notices
-// of other warehouses.
+// distinct returns each notice once, and for each delivery the position of its notice in that list. distinct refuses
+// notices of other warehouses.
 func distinct(lane string, deliveries []delivery.Delivery) (once []*delivery.Delivery, position []int, err error) {
 	once = make([]*delivery.Delivery, 0, len(deliveries))
 	position = make([]int, len(deliveries))

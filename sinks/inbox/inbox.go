@@ -18,7 +18,7 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// Inbox is the sink, and the API for its readers. It implements sinks.Sink.
+// Inbox is the sink, and the API for its readers. Inbox implements sinks.Sink.
 type Inbox struct {
 	*index
 	writer
@@ -99,8 +99,8 @@ func New(o Options) (*Inbox, error) {
 	return in, nil
 }
 
-// Run keeps the index in order until the context ends. It checks that Redis still holds the index, and has the index
-// rebuilt if not. It removes expired notices, copies marks from the ledger, and listens for hints. Failures are logged
+// Run keeps the index in order until the context ends. Run checks that Redis still holds the index, and has the index
+// rebuilt if not. Run removes expired notices, copies marks from the ledger, and listens for hints. Failures are logged
 // and tried again.
 func (in *Inbox) Run(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -135,7 +135,7 @@ func (in *Inbox) Ready() error {
 	return nil
 }
 
-// Check asks Redis for the settings that the inbox depends on, before anything is served. It returns
+// Check asks Redis for the settings that the inbox depends on, before anything is served. Check returns
 // recovery.ErrEvicts, or the error of a Redis that cannot be reached.
 func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 

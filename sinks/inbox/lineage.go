@@ -30,7 +30,7 @@ func lastOrigin(batch []entry) string {
 	return last.origin()
 }
 
-// lastField is a field of a warehouse's clock. It holds the origin.
+// lastField is a field of a warehouse's clock. lastField holds the origin.
 const lastField = "last"
 
 // warehouseOrigin is the origin that Redis remembers for a warehouse.
@@ -124,7 +124,7 @@ func parseOrigin(text string) (o warehouseOrigin, expires int64, err error) {
 	return warehouseOrigin{seq: numbers[0], created: numbers[1], notice: parts[3]}, numbers[2], nil
 }
 
-// Withhold implements recovery.Contents. It does nothing: the ledger has everything that an inbox keeps.
+// Withhold implements recovery.Contents. Withhold does nothing: the ledger has everything that an inbox keeps.
 func (rebuilder) Withhold(context.Context, string) (withheld, dropped int, err error) {
 	return 0, 0, nil
 }

@@ -23,8 +23,8 @@ const (
 	maxWatermarks = 200 // of one user in one script call
 )
 
-// Mark copies marks that the ledger has recorded to Redis, so that the user's other windows see them. It does not wait
-// for Redis. Marks that fail here are copied from the ledger within seconds (see catchUp).
+// Mark copies marks that the ledger has recorded to Redis, so that the user's other windows see them. Mark does not
+// wait for Redis. Marks that fail here are copied from the ledger within seconds (see catchUp).
 func (in marker) Mark(ctx context.Context, marks []delivery.Mark) error {
 	return in.inForce(func(g *recovery.Generation) error {
 		return in.putMarks(ctx, g, marks, func(delivery.Mark) int64 { return 0 })
@@ -58,8 +58,8 @@ func (in marker) UpTo(ctx context.Context, warehouse, cursor string) (int64, err
 	return score, err
 }
 
-// inForce calls f with the generation in force. It returns page.ErrUnavailable if there is none, or if the generation
-// ended meanwhile.
+// inForce calls f with the generation in force. inForce returns page.ErrUnavailable if there is none, or if the
+// generation ended meanwhile.
 func (in marker) inForce(f func(*recovery.Generation) error) error {
 	g, _ := in.keeper.Current()
 	if g == nil {

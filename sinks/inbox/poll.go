@@ -100,8 +100,8 @@ func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (p
 	}
 }
 
-// take adds the notices of a slice to the page until the page is full. It returns whether notices are left. It sets the
-// page's clock to the score of the last notice that it looked at.
+// take adds the notices of a slice to the page until the page is full. take returns whether notices are left. take sets
+// the page's clock to the score of the last notice that it looked at.
 func (in poller) take(pg *page.Page, r *reader, s *slice) bool {
 	for _, e := range s.entries {
 		if len(pg.Notices) == r.Limit {
@@ -115,7 +115,7 @@ func (in poller) take(pg *page.Page, r *reader, s *slice) bool {
 	return false
 }
 
-// view returns the notice of an entry. It returns false if the notice is gone or has expired.
+// view returns the notice of an entry. view returns false if the notice is gone or has expired.
 func (in poller) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
 	n, err := notice.Unmarshal([]byte(e.body))
 	if err != nil {
@@ -222,7 +222,7 @@ func (r *reader) told(inbox int) int64 {
 	return score
 }
 
-// each calls f with the scores of an answer. It returns false if the answer was cut off.
+// each calls f with the scores of an answer. each returns false if the answer was cut off.
 func each(cmd *redis.ZSliceCmd, f func(score int64)) bool {
 	if cmd == nil {
 		return true

@@ -76,7 +76,7 @@ var errDue = errors.New("inbox: too many notices have expired; they must be swep
 // errLate says that a wide delivery is not open any more, because another node works in the lane.
 var errLate = errors.New("inbox: another node has undone this delivery; it is tried again")
 
-// openError says that another wide delivery is open. It must be undone first.
+// openError says that another wide delivery is open. The open delivery must be undone first.
 type openError struct{ open string }
 
 func (e *openError) Error() string { return "inbox: the delivery of a wide notice is open: " + e.open }

@@ -93,7 +93,7 @@ func (in sweeper) dueWarehouses(ctx context.Context, warehouses []string) ([]str
 	return due, nil
 }
 
-// sweepSome removes one batch of expired notices. It returns how many blocks and ids were in the batch.
+// sweepSome removes one batch of expired notices. sweepSome returns how many blocks and ids were in the batch.
 func (in sweeper) sweepSome(ctx context.Context, epoch, warehouse string) (int, error) {
 	reply, err := in.run(ctx, in.scripts.due, in.keys.all(warehouse, 0)[:3], epoch, in.now(), maxBatch, maxBytes)
 	if err != nil || len(reply) == 0 {

@@ -17,10 +17,10 @@ import (
 // If another delivery comes first, the open one is undone.
 
 // wideGap is how many scores are left free below that of a wide notice, for marks that users make during its delivery.
-// It is 10 ms of the clock, less than such a delivery takes.
+// wideGap is 10 ms of the clock, less than such a delivery takes.
 const wideGap = 10_000
 
-// openField is a field of a warehouse's clock. It holds the score and id of the open wide delivery.
+// openField is a field of a warehouse's clock. openField holds the score and id of the open wide delivery.
 const openField = "open"
 
 // putWide delivers a wide notice and returns its score.
@@ -74,8 +74,8 @@ func (in writer) openWide(ctx context.Context, epoch, warehouse string, e *entry
 	}
 }
 
-// scoreOf looks for the score of a notice in the inboxes of its recipients, up to a clock. It returns 0 if no inbox
-// holds the notice.
+// scoreOf looks for the score of a notice in the inboxes of its recipients, up to a clock. scoreOf returns 0 if no
+// inbox holds the notice.
 func (in writer) scoreOf(ctx context.Context, warehouse string, e *entry, clock int64) (int64, error) {
 	for to := range slices.Chunk(e.to, in.o.maxInboxes) {
 		found := make([]*redis.FloatCmd, len(to))

@@ -17,7 +17,7 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// Channel sends mails. It implements sinks.Pusher.
+// Channel sends mails. Channel implements sinks.Pusher.
 type Channel struct {
 	book      delivery.Addresses
 	log       *slog.Logger
@@ -28,7 +28,7 @@ type Channel struct {
 	scrubber  *scrub.Scrubber
 }
 
-// New makes a channel from the options. It does not connect to the server yet.
+// New makes a channel from the options. New does not connect to the server yet.
 func New(o Options) (*Channel, error) {
 	o.setDefaults()
 	if err := o.check(); err != nil {
@@ -215,7 +215,7 @@ func answered(err error) bool {
 	return ok && r.Code != 421
 }
 
-// clean makes the text of an error fit for the log and the ledger. It drops the cause, because its text is not
+// clean makes the text of an error fit for the log and the ledger. clean drops the cause, because its text is not
 // scrubbed.
 func (c *Channel) clean(err error) error { return errors.New(c.scrubber.Text(err.Error(), maxError)) }
 
@@ -254,7 +254,7 @@ func (t *acceptances) add(id string, list []string) {
 	}
 }
 
-// forget drops the record of a mail. It tells whether at least one address had accepted the mail.
+// forget drops the record of a mail. forget tells whether at least one address had accepted the mail.
 func (t *acceptances) forget(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // farewell limits the time to say QUIT.
 const farewell = 2 * time.Second
 
-// session is a connection to the server. It sends one mail at a time.
+// session is a connection to the server. session sends one mail at a time.
 type session struct {
 	conn   net.Conn
 	client *smtp.Client
@@ -153,8 +153,8 @@ func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg
 	return a, err
 }
 
-// get returns a session that works. It tries the session first that was idle for the shortest time, because that one is
-// the most likely to work.
+// get returns a session that works. get tries the session first that was idle for the shortest time, because that one
+// is the most likely to work.
 func (p *pool) get(ctx context.Context) (*session, error) {
 	for s := p.take(); s != nil; s = p.take() {
 		if s.usable(ctx) {

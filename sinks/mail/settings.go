@@ -214,7 +214,7 @@ func (o *Options) check() error {
 	}
 }
 
-// loopback tells whether a host is this machine. It does not ask a name server.
+// loopback tells whether a host is this machine. loopback does not ask a name server.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

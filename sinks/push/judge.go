@@ -71,8 +71,8 @@ func triesAgain(c *delivery.PushClaim) bool {
 	}
 }
 
-// refusedOf returns the deliveries that the channel will never take. It returns nil if err is not a refusal, or names
-// deliveries outside the batch.
+// refusedOf returns the deliveries that the channel will never take. refusedOf returns nil if err is not a refusal, or
+// names deliveries outside the batch.
 func refusedOf(batch []delivery.PushClaim, err error) map[int64]bool {
 	refused, ok := errors.AsType[*sinks.RefusedError](err)
 	if !ok || len(refused.Seqs) == 0 {
@@ -115,8 +115,8 @@ const (
 	mostLater    = time.Hour              // the longest pause that a channel may ask for
 )
 
-// backoff returns how long a delivery waits that has failed "before" times before. It is full jitter over a window of 1
-// s that doubles with each attempt, up to 5 min. chance in [0, 1) picks the point in the window, from 100 ms on.
+// backoff returns how long a delivery waits that has failed "before" times before. backoff is full jitter over a window
+// of 1 s that doubles with each attempt, up to 5 min. chance in [0, 1) picks the point in the window, from 100 ms on.
 func backoff(before int, chance float64) time.Duration {
 	window := mostBackoff
 	if doublings := max(before, 0); doublings < 9 { // 1 s × 2^9 is above the maximum

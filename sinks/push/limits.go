@@ -24,7 +24,7 @@ type limits struct {
 
 func newLimits(o *Options) limits { return limits{rate: rate.NewLimiter(o.Rate, o.Burst)} }
 
-// hold applies a Retry-After. It returns true if the sink was not paused before.
+// hold applies a Retry-After. hold returns true if the sink was not paused before.
 func (l *limits) hold(now time.Time, d time.Duration) bool {
 	news := !now.Before(l.held)
 	if until := now.Add(d); until.After(l.held) {
@@ -57,7 +57,7 @@ func (l *limits) ready(now time.Time) time.Duration {
 // have changed.
 const longestHold = 5 * time.Minute
 
-// hold removes silenced deliveries from the first n waiting ones: they are put off until their silence ends. It is
+// hold removes silenced deliveries from the first n waiting ones: they are put off until their silence ends. hold is
 // called right before each call, and returns true if it has removed any.
 func (l *loop) hold(n int) bool {
 	kept := l.waiting[:0:0]
@@ -125,7 +125,7 @@ const (
 // errUncounted tells the breaker that a call says nothing about the sink's health.
 var errUncounted = errors.New("not counted")
 
-// breaker pauses a sink that fails repeatedly. It remembers since when it is in its state.
+// breaker pauses a sink that fails repeatedly. breaker remembers since when it is in its state.
 type breaker struct {
 	open time.Duration
 	cb   *gobreaker.TwoStepCircuitBreaker[struct{}]
@@ -169,7 +169,7 @@ type breakerView struct {
 	until time.Time // if open: when it will be half open
 }
 
-// look returns the present state. It may find that the open time has passed.
+// look returns the present state. look may find that the open time has passed.
 func (b *breaker) look() breakerView {
 	state := gobreaker.StateClosed
 	if !b.closed.Load() {

@@ -19,7 +19,7 @@ import (
 // Ledger is what a runner needs of the ledger.
 type Ledger interface{ delivery.Pushes }
 
-// Observer receives the results of deliveries, for metrics. It must not block.
+// Observer receives the results of deliveries, for metrics. Observer must not block.
 type Observer interface {
 	// DeliveryDone is called after the results of n deliveries were recorded. outcome is one of those below.
 	DeliveryDone(sink, outcome string, n int)

@@ -34,7 +34,7 @@ func New(o Options) (*Runner, error) {
 	}, nil
 }
 
-// Wake says that a delivery may be due. It never blocks.
+// Wake says that a delivery may be due. Wake never blocks.
 func (r *Runner) Wake() {
 	select {
 	case r.woken <- struct{}{}:

@@ -14,7 +14,7 @@ import (
 
 const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"
 
-// isName tells whether a text can be the id of an item or of a request, or the name of a worker. It runs for every
+// isName tells whether a text can be the id of an item or of a request, or the name of a worker. isName runs for every
 // item, so it uses no regexp.
 func isName(s string) bool { return isWord(s, item.MaxName) }
 
@@ -168,7 +168,7 @@ func checkSetting(i int, s *item.Setting) error {
 	return nil
 }
 
-// cutNote shortens a note to item.MaxNote bytes. It never cuts inside a character.
+// cutNote shortens a note to item.MaxNote bytes. cutNote never cuts inside a character.
 func cutNote(note string) string {
 	note = strings.ToValidUTF8(note, "\uFFFD")
 	if len(note) <= item.MaxNote {

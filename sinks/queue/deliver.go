@@ -64,7 +64,7 @@ type noticeWork struct {
 	item       item.New // empty for a resolution
 }
 
-// newWork makes the items of a batch. It returns a RefusedError if some notices cannot be items.
+// newWork makes the items of a batch. newWork returns a RefusedError if some notices cannot be items.
 func newWork(batch []delivery.Delivery) ([]noticeWork, error) {
 	list := make([]noticeWork, len(batch))
 	var refused sinks.RefusedError
@@ -215,8 +215,8 @@ func encode(form notice.Form) (json.RawMessage, error) {
 	return text.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// episode returns when the episode of an item's notice began. It returns false if the notice has no episode, as that of
-// an event.
+// episode returns when the episode of an item's notice began. episode returns false if the notice has no episode, as
+// that of an event.
 func episode(payload []byte) (notice.Beginning, bool) {
 	var of struct {
 		Episode string `json:"episode"`

@@ -140,7 +140,7 @@ func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<-
 	}
 }
 
-// begin is called when this node has just got the right to drain. It asks the ledger for its position.
+// begin is called when this node has just got the right to drain. begin asks the ledger for its position.
 func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t drainAnswer) (int64, error) {
 	applied, err := d.line.o.Ledger.AppliedMoves(ctx, d.line.name, g.Epoch)
 	if err != nil {

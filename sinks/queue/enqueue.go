@@ -62,9 +62,9 @@ func (l *queueLine) newEnqueues() *combine.Calls[*enqueueRequest] {
 	}
 }
 
-// enqueueAll makes one call of enqueue.lua for several pushes. It repeats the call until it is answered or callTimeout
-// ends. A repeat does no harm: enqueue.lua recognizes the call, and does not bring back items that were worked on in
-// between.
+// enqueueAll makes one call of enqueue.lua for several pushes. enqueueAll repeats the call until it is answered or
+// callTimeout ends. A repeat does no harm: enqueue.lua recognizes the call, and does not bring back items that were
+// worked on in between.
 func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*combine.Part[*enqueueRequest]) {
 	var records []*item.Record
 	for _, p := range parts {

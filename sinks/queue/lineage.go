@@ -31,8 +31,8 @@ func (q rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 	return "", nil
 }
 
-// drained returns up to which position the outbox was removed because the ledger had it. It returns 0 if the line is in
-// another epoch.
+// drained returns up to which position the outbox was removed because the ledger had it. drained returns 0 if the line
+// is in another epoch.
 func (l *queueLine) drained(ctx context.Context, epoch string) (int64, error) {
 	meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "drained").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {

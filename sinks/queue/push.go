@@ -22,7 +22,7 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 	return results, err
 }
 
-// push is Push. It also returns the records of the items in the ledger.
+// push is Push. push also returns the records of the items in the ledger.
 func (q *Queue) push(ctx context.Context, l *queueLine, by string, items []item.New) ([]item.Record, []item.PushResult, error) {
 	records, err := l.newRecords(by, items)
 	if err != nil || len(items) == 0 {
@@ -61,8 +61,8 @@ func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) e
 	return q.awaitLedger(ctx, l)
 }
 
-// awaitLedger waits until the ledger has all moves up to now. It fails if Redis is at another epoch than one of since:
-// then moves of that epoch may be lost.
+// awaitLedger waits until the ledger has all moves up to now. awaitLedger fails if Redis is at another epoch than one
+// of since: then moves of that epoch may be lost.
 func (q *Queue) awaitLedger(ctx context.Context, l *queueLine, since ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout,
 		fmt.Errorf("the last moves are not in the ledger after %s", callTimeout))

@@ -123,7 +123,7 @@ func (q *Queue) Ready() error {
 	return nil
 }
 
-// Check asks Redis for the settings that the queue depends on, before anything is served. It returns
+// Check asks Redis for the settings that the queue depends on, before anything is served. Check returns
 // recovery.ErrEvicts, or the error of a Redis that cannot be reached.
 func (q *Queue) Check(ctx context.Context) error { return q.keeper.Check(ctx) }
 

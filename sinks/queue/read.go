@@ -85,8 +85,8 @@ func parsePage(answer []string, query *item.Query) (item.Page, error) {
 	return page, nil
 }
 
-// recorded reads items from the ledger: ended or withheld ones, or those with a dedupe key. It first waits for the
-// latest moves.
+// recorded reads items from the ledger: ended or withheld ones, or those with a dedupe key. recorded first waits for
+// the latest moves.
 func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
 		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld, and dedupe keys, are in the ledger, and there is none", query.State)

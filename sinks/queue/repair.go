@@ -95,7 +95,7 @@ func (l *queueLine) unfinished(ctx context.Context, seqs map[int64]int) ([]item.
 	return found, nil
 }
 
-// missing begins a repair. It returns the position of the outbox, the token of the repair, and the places of the
+// missing begins a repair. missing returns the position of the outbox, the token of the repair, and the places of the
 // missing records.
 func (l *queueLine) missing(ctx context.Context, epoch string, records []item.Record) (position int64, token string, places []int, err error) {
 	args := append(make([]any, 0, 3+2*len(records)), epoch, l.now(), len(records))
@@ -148,8 +148,9 @@ func (q rebuilder) repairThose(ctx context.Context, l *queueLine, epoch string, 
 	return nil
 }
 
-// refusedFor returns the id of the item that holds the dedupe key for which r was refused. It returns enqueuedExists if
-// r was not refused. It asks the ledger, because another node may have written the queue back and refused the item.
+// refusedFor returns the id of the item that holds the dedupe key for which r was refused. refusedFor returns
+// enqueuedExists if r was not refused. refusedFor asks the ledger, because another node may have written the queue back
+// and refused the item.
 func (l *queueLine) refusedFor(ctx context.Context, r *item.Record) (string, error) {
 	found, trace, err := l.o.Ledger.ItemTrace(ctx, l.name, r.ID)
 	if err != nil {

@@ -87,8 +87,8 @@ func newReadScripts() *readScripts {
 	}
 }
 
-// read calls a script that answers with texts, at the epoch in force, and returns that epoch. It waits for an epoch as
-// keeper.Serve does.
+// read calls a script that answers with texts, at the epoch in force, and returns that epoch. read waits for an epoch
+// as keeper.Serve does.
 func (q *Queue) read(ctx context.Context, l *queueLine, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
 	err = q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)

@@ -36,8 +36,8 @@ func (q *Queue) Sizes(ctx context.Context, test bool, scope item.Scope) (item.Si
 	return sizes.Sum(), nil
 }
 
-// addSizes adds the warehouses in an answer of sizes.lua. It returns the last warehouse if there are more behind it,
-// else "".
+// addSizes adds the warehouses in an answer of sizes.lua. addSizes returns the last warehouse if there are more behind
+// it, else "".
 func addSizes(sizes *item.Sizes, answer []string) (string, error) {
 	if len(answer) < sizesHead || (len(answer)-sizesHead)%sizesRow != 0 {
 		return "", fmt.Errorf("%w: sizes.lua gave %d values", errAnswer, len(answer))

@@ -74,8 +74,8 @@ func together(parts []*combine.Part[*request], next *request) bool {
 	return len(parts) < stepRequests && work <= stepWork && (repeats <= stepRepeats || alone)
 }
 
-// step makes one call of step.lua. It repeats the call until it is answered or callTimeout ends. A repeat does no harm,
-// because step.lua recognizes the call.
+// step makes one call of step.lua. step repeats the call until it is answered or callTimeout ends. A repeat does no
+// harm, because step.lua recognizes the call.
 func (l *queueLine) step(ctx context.Context, flight int, parts []*combine.Part[*request]) {
 	requests := make([]*request, len(parts))
 	for i, p := range parts {
@@ -212,8 +212,8 @@ func (r *request) repeats() int {
 	return r.step.Max
 }
 
-// recordFor is how long an answer is remembered, at least. It must be longer than a request may wait, or a repeat would
-// apply the operations again. The extra minute is for clients that repeat a call that was cut off.
+// recordFor is how long an answer is remembered, at least. recordFor must be longer than a request may wait, or a
+// repeat would apply the operations again. The extra minute is for clients that repeat a call that was cut off.
 const recordFor = MaxWait + time.Minute
 
 // letters are the operations as step.lua takes them.

@@ -14,8 +14,8 @@ import (
 
 const (
 	sweepEvery = time.Second
-	// sweepGrace is how long an unfinished item may be missing in Redis before the sweeper puts it there. It must be
-	// longer than a push takes between the ledger and Redis.
+	// sweepGrace is how long an unfinished item may be missing in Redis before the sweeper puts it there. sweepGrace
+	// must be longer than a push takes between the ledger and Redis.
 	sweepGrace = 2 * callTimeout
 )
 
@@ -206,7 +206,7 @@ func (q *Queue) promote(ctx context.Context, l *queueLine) {
 	}
 }
 
-// promoteOnce is a step without requests. It only ends leases and makes due items ready.
+// promoteOnce is a step without requests. promoteOnce only ends leases and makes due items ready.
 func (l *queueLine) promoteOnce(ctx context.Context, epoch string) error {
 	settings := l.settings.now()
 	_, err := l.run(ctx, l.scripts.step, l.all, epoch, l.now(), l.keys.hints(), l.hint(), l.node(), settings.MaxAttempts, settings.steps,

@@ -87,7 +87,7 @@ func again(s item.Step) item.Step {
 	return s
 }
 
-// ask makes one call of step.lua. It is answered if there are items, or if there will be none.
+// ask makes one call of step.lua. ask is answered if there are items, or if there will be none.
 func (q *Queue) ask(ctx context.Context, l *queueLine, s item.Step) (out item.Stepped, answered bool, err error) {
 	out, hint, err := q.stepOnce(ctx, s)
 	if err != nil {
@@ -294,7 +294,7 @@ func (ws *waiters) nextOf(like *waiter) {
 	}
 }
 
-// wake gives the waiter a token, and notes the warehouse if one is named. It returns false if the waiter has a token
+// wake gives the waiter a token, and notes the warehouse if one is named. wake returns false if the waiter has a token
 // already: that call will ask anyway, but may take no more than one item.
 func (w *waiter) wake(warehouse string) bool {
 	select {

@@ -24,7 +24,7 @@ type Generation struct {
 	compared atomic.Int64 // the incarnation of the ledger that Redis was last compared with
 }
 
-// WrittenBack returns the generation that Contents.Rebuild writes. It is not in force yet.
+// WrittenBack returns the generation that Contents.Rebuild writes. WrittenBack is not in force yet.
 func WrittenBack(epoch string) *Generation { return &Generation{Epoch: epoch, isWrittenBack: true} }
 
 // on tells whether the server holds the generation.
@@ -62,7 +62,7 @@ func (s *generations) is(g *Generation) bool {
 	return s.gen == g
 }
 
-// begin puts g in force. It returns false if a connection was made in between to a server that does not hold g.
+// begin puts g in force. begin returns false if a connection was made in between to a server that does not hold g.
 func (s *generations) begin(g *Generation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *generations) fail(cause error) {
 	}
 }
 
-// connected is called for every new connection, before the connection is used. It returns true if that ended the
+// connected is called for every new connection, before the connection is used. connected returns true if that ended the
 // generation.
 func (s *generations) connected(runID string) bool {
 	s.mu.Lock()
@@ -168,7 +168,7 @@ func EpochNumber(epoch string) int64 {
 // ErrLost says that the generation ended during an operation. The operation may be tried again in the next generation.
 var ErrLost = errors.New("index: the epoch is over")
 
-// Serve calls f with the generation in force. It repeats until f succeeds in a generation that is still in force
+// Serve calls f with the generation in force. Serve repeats until f succeeds in a generation that is still in force
 // afterwards, for at most CallTimeout. Then it returns Options.Unavailable. f returns ErrLost if it finds that the
 // generation has ended.
 func (k *Keeper) Serve(ctx context.Context, f func(context.Context, *Generation) error) error {
@@ -202,7 +202,7 @@ func (k *Keeper) Serve(ctx context.Context, f func(context.Context, *Generation)
 	}
 }
 
-// Await returns the generation in force. It waits for one until the deadline, and then returns Options.Unavailable.
+// Await returns the generation in force. Await waits for one until the deadline, and then returns Options.Unavailable.
 func (k *Keeper) Await(ctx context.Context, deadline time.Time) (*Generation, error) {
 	g, changed, cause := k.generations.get()
 	if g != nil {

@@ -15,8 +15,8 @@ import (
 	"tallyman/sinks"
 )
 
-// Keeper keeps an index in order. It knows which epoch is in force, notices when Redis has lost the index, and has it
-// written back.
+// Keeper keeps an index in order. Keeper knows which epoch is in force, notices when Redis has lost the index, and has
+// it written back.
 type Keeper struct {
 	o   Options
 	log *slog.Logger
@@ -200,14 +200,14 @@ type Ledger interface{ delivery.IndexRecord }
 type Contents interface {
 	// Missing compares Redis with what the ledger has recorded, and returns what is wrong. "" means nothing.
 	Missing(ctx context.Context, epoch string) (why string, err error)
-	// Ahead compares the latest things that Redis remembers with the ledger, whichever epoch the ledger is at. It returns
-	// what the ledger does not know. "" means nothing.
+	// Ahead compares the latest things that Redis remembers with the ledger, whichever epoch the ledger is at. Ahead
+	// returns what the ledger does not know. "" means nothing.
 	Ahead(ctx context.Context, epoch string) (cause string, err error)
-	// Withhold saves, in a restored ledger, what only Redis knows of the epoch that ends. It returns how many items wait
-	// for an operator, and how many items the ledger does not know. It may be repeated.
+	// Withhold saves, in a restored ledger, what only Redis knows of the epoch that ends. Withhold returns how many
+	// items wait for an operator, and how many items the ledger does not know. Withhold may be repeated.
 	Withhold(ctx context.Context, epoch string) (withheld, dropped int, err error)
-	// Rebuild removes everything of older epochs, and writes back what the ledger has. It returns how many entries it
-	// wrote.
+	// Rebuild removes everything of older epochs, and writes back what the ledger has. Rebuild returns how many entries
+	// it wrote.
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
 

@@ -18,7 +18,7 @@ type Lineage interface {
 	Mark() string
 	// HasMark asks the ledger whether it knows the mark.
 	HasMark(ctx context.Context, mark string) (bool, error)
-	// Incarnation grows whenever the ledger may have been replaced. It asks nobody.
+	// Incarnation grows whenever the ledger may have been replaced. Incarnation asks nobody.
 	Incarnation() int64
 }
 
@@ -31,7 +31,7 @@ type Restore struct {
 	Dropped  int    // items that the ledger does not know
 }
 
-// markField is a field of the epoch's hash. It holds the mark.
+// markField is a field of the epoch's hash. markField holds the mark.
 const markField = "mark"
 
 // incarnation returns the ledger's incarnation. Without a lineage it never changes.

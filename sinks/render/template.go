@@ -32,7 +32,7 @@ const (
 	HTML Kind = "html" // values are escaped for their place
 )
 
-// Template makes a text from a view. It has the built-in functions of Go's templates, and some of its own. `in`
+// Template makes a text from a view. Template has the built-in functions of Go's templates, and some of its own. `in`
 // converts a time to a zone: in "Asia/Shanghai" .CreatedAt. Text templates also have `json`, which encodes a value as
 // JSON, and `join`, which makes one text of a list: join "," .Addresses.
 type Template struct {
@@ -143,7 +143,7 @@ const jsonFunction = "json"
 // join is the function `join`.
 func join(between string, list []string) string { return strings.Join(list, between) }
 
-// asJSON is the function `json`. It encodes a nil list as [], because services that expect a list refuse null.
+// asJSON is the function `json`. asJSON encodes a nil list as [], because services that expect a list refuse null.
 func asJSON(v any) (string, error) {
 	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
 		return "[]", nil

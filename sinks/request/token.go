@@ -114,7 +114,7 @@ func (t *Tokens) Get(ctx context.Context, refused string) (string, error) {
 // early is how long before its end a token is replaced: a tenth of its life, at most five minutes.
 func early(life time.Duration) time.Duration { return min(life/10, 5*time.Minute) }
 
-// current returns the kept token. It returns "" if the token has expired or was refused.
+// current returns the kept token. current returns "" if the token has expired or was refused.
 func (t *Tokens) current(refused string) (token string, tries int, failed error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -109,7 +109,7 @@ func lines(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool
 	return s, true
 }
 
-// check runs every template on the sample. It reports a fault at the place of its template.
+// check runs every template on the sample. check reports a fault at the place of its template.
 func (t *Tree) check(at settings.Section, sample any) {
 	for _, f := range t.fields {
 		f.value.check(at.In(f.name), sample)
@@ -295,7 +295,7 @@ func (t *Tree) xmlText(out *bytes.Buffer, view any) error {
 	return xml.EscapeText(out, []byte(text))
 }
 
-// xmlFault says why the value cannot be the content of an element. It returns "" if it can.
+// xmlFault says why the value cannot be the content of an element. xmlFault returns "" if it can.
 func (t *Tree) xmlFault() string {
 	for _, f := range t.fields {
 		name, isAttribute := strings.CutPrefix(f.name, attributeSign)

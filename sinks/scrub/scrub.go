@@ -26,8 +26,8 @@ type Scrubber struct {
 	replacer *strings.Replacer
 }
 
-// New makes a Scrubber for the secrets. It also finds them in the forms of JSON, HTML, URLs and base64. If a secret has
-// several words, such as "Bearer …", it also finds each word by itself.
+// New makes a Scrubber for the secrets. New also finds them in the forms of JSON, HTML, URLs and base64. If a secret
+// has several words, such as "Bearer …", it also finds each word by itself.
 func New(secrets ...string) *Scrubber {
 	var forms []string
 	for _, secret := range secrets {

@@ -8,7 +8,7 @@ import (
 	"tallyman/sinks"
 )
 
-// Faulty passes deliveries on to a real sink, and fails on demand. It is safe for concurrent use.
+// Faulty passes deliveries on to a real sink, and fails on demand. Faulty is safe for concurrent use.
 type Faulty struct {
 	sink sinks.Sink
 

@@ -295,8 +295,8 @@ func pushMany(t *testing.T, f PushFixture) {
 	}
 }
 
-// transient makes a push fail with an answer that is not final, and returns the error. It returns nil if the server
-// cannot give that answer.
+// transient makes a push fail with an answer that is not final, and returns the error. transient returns nil if the
+// server cannot give that answer.
 func (f PushFixture) transient(t *testing.T, a Answer) error {
 	t.Helper()
 	if f.lacks(a) {

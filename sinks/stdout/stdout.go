@@ -25,7 +25,7 @@ const (
 	Text Format = "text" // a line for people
 )
 
-// Channel writes notices. It implements sinks.Pusher.
+// Channel writes notices. Channel implements sinks.Pusher.
 type Channel struct {
 	format Format
 

@@ -151,7 +151,7 @@ func watch(ctx context.Context) (*sendProgress, context.Context) {
 	})
 }
 
-// broken says why there is no answer, in words that show no secret. It drops the cause, since its text may have
+// broken says why there is no answer, in words that show no secret. broken drops the cause, since its text may have
 // secrets. Only the end of the context is kept as a wrapped error.
 func (w *Webhook) broken(ctx context.Context, p *sendProgress, m *message, cause error) error {
 	where := "no connection to " + w.host(m)

@@ -131,7 +131,7 @@ func newTokens(w *Webhook) (*tokens, error) {
 	return t, nil
 }
 
-// get returns a token other than the refused one. It returns "" if calls need no token.
+// get returns a token other than the refused one. get returns "" if calls need no token.
 func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 	if t == nil {
 		return "", nil

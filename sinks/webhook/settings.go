@@ -127,8 +127,8 @@ func (s *Settings) NeedsAddress() string {
 	return s.Address
 }
 
-// checkURL tells whether the URL is https. It also says so if the URL is missing, wrong or not yet known, so that there
-// is no second problem about TLS.
+// checkURL tells whether the URL is https. checkURL also says so if the URL is missing, wrong or not yet known, so that
+// there is no second problem about TLS.
 func (s *Settings) checkURL(at settings.Section) bool {
 	where := at.In("url")
 	if settings.IsOpen(where) {

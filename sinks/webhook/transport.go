@@ -35,8 +35,8 @@ func dialer(o *Options, allow control) *net.Dialer {
 	return &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Resolver: o.Resolver, Control: allow}
 }
 
-// transport makes HTTP/1.1 and HTTP/2 connections. It follows no redirect. It uses no proxy, because the guard would
-// check the address of the proxy instead of the server's.
+// transport makes HTTP/1.1 and HTTP/2 connections. transport follows no redirect. transport uses no proxy, because the
+// guard would check the address of the proxy instead of the server's.
 func transport(o *Options, host string, certs *clientCerts) *http.Transport {
 	allow := guard.Control
 	if o.AllowPrivate {
@@ -77,8 +77,8 @@ func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, ours, netwo
 	return c, nil
 }
 
-// clientCerts holds the certificates of a webhook. It checks their files before each new connection, so that a renewed
-// certificate is used without a restart.
+// clientCerts holds the certificates of a webhook. clientCerts checks their files before each new connection, so that a
+// renewed certificate is used without a restart.
 type clientCerts struct {
 	o     TLS
 	files *certs.Files[*tls.Config]

@@ -39,7 +39,7 @@ type Webhook struct {
 	tokens    *tokens         // nil if calls need no token
 }
 
-// New makes a Webhook. It reads the certificates, and connects to nothing yet. The caller has to Close it.
+// New makes a Webhook. New reads the certificates, and connects to nothing yet. The caller has to Close it.
 func New(o Options) (*Webhook, error) {
 	o = o.withDefaults()
 	u, err := o.target(o.URL)
@@ -182,7 +182,7 @@ type message struct {
 	own *ownCall // nil = the usual call
 }
 
-// compose makes the message. It refuses notices that cannot be encoded as JSON.
+// compose makes the message. compose refuses notices that cannot be encoded as JSON.
 func (w *Webhook) compose(batch []delivery.Delivery, to [][]delivery.Subscriber) (message, error) {
 	var refused sinks.RefusedError
 	list := make([][]byte, len(batch))
@@ -257,8 +257,8 @@ func keys(secrets []string) ([]*key, error) {
 	return all, nil
 }
 
-// signature returns the value of webhook-signature. It has a signature for each key, so that a receiver can check it
-// with any key it knows.
+// signature returns the value of webhook-signature. The value has a signature for each key, so that a receiver can check
+// the call with any of the keys.
 func signature(keys []*key, id string, at time.Time, body []byte) string {
 	const size = len("v1,") + 44
 	head := append(strconv.AppendInt(append([]byte(id), '.'), at.Unix(), 10), '.')

@@ -78,7 +78,7 @@ func (l *lifeTable) of(key string) Life {
 	return life
 }
 
-// digest returns the id of the run's digest in the warehouse of a notice. It is empty where either is not known.
+// digest returns the id of the run's digest in the warehouse of a notice. digest is empty where either is not known.
 func (l *lifeTable) digest(noticeID string) string {
 	own := l.carried[noticeID]
 	for id, n := range l.made {

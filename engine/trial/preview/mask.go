@@ -177,7 +177,7 @@ func (m *columnMask) leaks(rows []*row.Row) error {
 	return nil
 }
 
-// holds tells whether the value shows the secret. It ignores matches of short texts inside other texts, and of short
+// holds tells whether the value shows the secret. holds ignores matches of short texts inside other texts, and of short
 // numbers, because these happen by chance.
 func holds(v row.Value, secret string) bool {
 	const shortText, shortNumber = 3, 4

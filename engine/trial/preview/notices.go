@@ -26,7 +26,7 @@ func (v *view) notices(ctx context.Context) error {
 	return err
 }
 
-// list addresses the notices. It adds a note where nobody would get a notice.
+// list addresses the notices. list adds a note where nobody would get a notice.
 func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, error) {
 	listed := []Notice{}
 	nobody := map[string]int{}
@@ -62,7 +62,7 @@ func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, err
 	return listed, nil
 }
 
-// later lists the notices that pending findings would get. It runs the same rows through the rule without its for.
+// later lists the notices that pending findings would get. later runs the same rows through the rule without its for.
 func (v *view) later(ctx context.Context) error {
 	if v.run.Run.Pending == 0 || v.run.Run.Outcome == ledger.OutcomeFailed {
 		return nil

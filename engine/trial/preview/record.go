@@ -86,7 +86,7 @@ func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, erro
 	return &Recording{YAML: text, Notes: p.recordNotes(o.Mask, steps)}, nil
 }
 
-// masked returns the rows with masked columns. It returns an error where the masks would change which rows meet the
+// masked returns the rows with masked columns. masked returns an error where the masks would change which rows meet the
 // condition.
 func (p *Preview) masked(names []string) ([]*row.Row, error) {
 	m, err := newMask(names, p.trial.Columns(), p.run.Rows, p.req.Due)

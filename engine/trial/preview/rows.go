@@ -111,7 +111,7 @@ func (j *rowLister) judge(r *row.Row) Judgement {
 	return judgement
 }
 
-// result judges a rule with per: result. It lists the rows without a judgement, and one judgement for all of them.
+// result judges a rule with per: result. result lists the rows without a judgement, and one judgement for all of them.
 func (j *rowLister) result() (seen map[string]bool, err error) {
 	out := Judgement{Key: resultKey, Life: j.lives.of(resultKey)}
 	if out.Match, err = j.program.MatchResult(j.run.Rows); err != nil {
@@ -173,8 +173,8 @@ func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judge
 // mostReasons is the largest number of parts of a condition that because names.
 const mostReasons = 4
 
-// because names the parts of a condition why a row does not meet it. It descends from the whole to the smallest parts
-// that were not true.
+// because names the parts of a condition why a row does not meet it. because descends from the whole to the smallest
+// parts that were not true.
 func because(list []condition.Part, outcomes []condition.Outcome) []string {
 	var reasons []string
 	var explain func(i int)

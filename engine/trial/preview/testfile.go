@@ -242,7 +242,7 @@ func words(text string) *yaml.Node {
 	return n
 }
 
-// deliver returns where a notice goes. It is nil for a rule whose deliver has only names of sinks.
+// deliver returns where a notice goes. deliver is nil for a rule whose deliver has only names of sinks.
 func (f *testFile) deliver(targets []ledger.Target) *yaml.Node {
 	plain := func(d deliver.Entry) bool { return d == deliver.Entry{Sink: d.Sink} }
 	if f.rule.Shadow || !slices.ContainsFunc(f.rule.Deliver, func(d deliver.Entry) bool { return !plain(d) }) {

@@ -80,7 +80,7 @@ func Open(ctx context.Context, req Request) (*Move, error) {
 // mostCounted is the number of rows after which Count begins no further pass.
 const mostCounted = 100_000
 
-// Count runs the next firing as if it were due now, and sets Counts. It ends after the pass that reaches mostCounted
+// Count runs the next firing as if it were due now, and sets Counts. Count ends after the pass that reaches mostCounted
 // rows.
 func (m *Move) Count(ctx context.Context) error {
 	n := &m.Counts

@@ -203,7 +203,7 @@ func flatten(r *rules.Rule) flatFields {
 	return f
 }
 
-// add adds a field, or the fields of a struct or map below it. It leaves out a field that is not set.
+// add adds a field, or the fields of a struct or map below it. add leaves out a field that is not set.
 func (f *flatFields) add(name string, v reflect.Value) {
 	if back, ok := reflect.TypeAssert[rules.LookBack](v); ok {
 		f.put(name, back.String())

@@ -118,7 +118,7 @@ const (
 	fewTries  = 200 // When each try asks a database.
 )
 
-// solve finds kinds of the columns with which try has no problems. It changes as few columns as possible from their
+// solve finds kinds of the columns with which try has no problems. solve changes as few columns as possible from their
 // most likely kinds. Where every combination has problems, it returns the combination with the fewest.
 func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List, error)) ([]row.Kind, problem.List, error) {
 	kinds := make([]row.Kind, len(columns))
@@ -131,7 +131,7 @@ func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List,
 		return best, nil, err
 	}
 	tries := 1
-	// change gives `many` of the columns from i on another kind. It returns whether the search is over.
+	// change gives `many` of the columns from i on another kind. change returns whether the search is over.
 	var change func(i, many int) (bool, error)
 	change = func(i, many int) (bool, error) {
 		if many == 0 {

@@ -40,8 +40,8 @@ type Gap struct {
 	Miss string `json:"miss"` // Such as "never true".
 }
 
-// rulePlace is the place of a part of a rule in its file. It identifies the part: the scopes of a rule share a part,
-// unless a scope overrides it.
+// rulePlace is the place of a part of a rule in its file. rulePlace identifies the part: the scopes of a rule share a
+// part, unless a scope overrides it.
 type rulePlace struct {
 	file      string
 	line, col int

@@ -152,8 +152,8 @@ type expectSpec struct {
 	Notices []*strictyaml.Node `yaml:"notices"`
 }
 
-// noticeSpec has the fields of a notice's JSON, and its sinks. It is decoded only to find faults; the written nodes are
-// compared.
+// noticeSpec has the fields of a notice's JSON, and its sinks. noticeSpec is decoded only to find faults; the written
+// nodes are compared.
 type noticeSpec struct {
 	ID         string            `yaml:"id"`
 	Type       string            `yaml:"type"`

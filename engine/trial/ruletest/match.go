@@ -92,7 +92,7 @@ func under(path, name string) string {
 	return path + "." + name
 }
 
-// listIn parses a text that is a JSON list. It returns any other text unchanged.
+// listIn parses a text that is a JSON list. listIn returns any other text unchanged.
 func listIn(text string) any {
 	var list []any
 	d := json.NewDecoder(strings.NewReader(text))
@@ -263,7 +263,7 @@ func (d *diff) health(e *Expect, o *outcome) {
 	d.line("+", "health: %s", o.health)
 }
 
-// notices compares the lists of notices. It shows only notices that differ, in pairs.
+// notices compares the lists of notices. notices shows only notices that differ, in pairs.
 func (d *diff) notices(want []noticeExpect, got []map[string]any) {
 	pairs := align(want, got, d.exact)
 	before := len(d.lines)

@@ -253,8 +253,8 @@ func (p *planner) fits(r cells) *cellFault {
 	return nil
 }
 
-// trusting returns a catalogue with only the rule's type, and the fields that the rule fills. It is for test files
-// without a catalogue: their notices are tested, but not against a type.
+// trusting returns a catalogue with only the rule's type, and the fields that the rule fills. trusting is for test
+// files without a catalogue: their notices are tested, but not against a type.
 func trusting(r *rules.Rule, columns []row.Column) catalog.Catalog {
 	t := catalog.Type{
 		Code: r.Notice.Type, ID: 1, Name: r.Notice.Type, Retention: catalog.DefaultRetention, Fields: map[string]catalog.Field{},

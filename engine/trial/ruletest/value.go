@@ -227,7 +227,8 @@ func (r *reader) test(n *strictyaml.Node) *Test {
 	return t
 }
 
-// start parses the start. It must have an offset, because a test must not depend on the timezone of the machine.
+// start parses the start of a test. The time must have an offset, because a test must not depend on the timezone of the
+// machine.
 func (r *reader) start(n *strictyaml.Node) time.Time {
 	const hint = "write date, time and offset, as 2026-06-01T08:00:00+08:00"
 	if n.Kind != strictyaml.Scalar {
@@ -311,7 +312,7 @@ func (r *reader) expect(n *strictyaml.Node) *Expect {
 	return e
 }
 
-// cells reads a row. It converts names of columns to lower case, as for a probe.
+// cells reads a row. cells converts names of columns to lower case, as for a probe.
 func (r *reader) cells(name string, n *strictyaml.Node) cells {
 	nodes := map[string]*strictyaml.Node{}
 	r.decode(n, &nodes)

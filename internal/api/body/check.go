@@ -34,9 +34,9 @@ type Fault struct {
 	Syntax bool
 }
 
-// Check returns the faults of a body in the order of the text, at most MostFaults. It reads the body once and keeps no
-// part of it. It stops at a list or an object with more elements than allowed, so that a hostile body costs no more
-// than a valid body of the same size.
+// Check returns the faults of a body in the order of the text, at most MostFaults. Check reads the body once and keeps
+// no part of it. Check stops at a list or an object with more elements than allowed, so that a hostile body costs no
+// more than a valid body of the same size.
 func (s *Schema) Check(src []byte) []Fault {
 	_, faults := s.Read(src)
 	return faults

@@ -47,7 +47,8 @@ type member struct {
 // anything is the schema of any value.
 var anything = &Schema{most: -1, longest: -1, shape: text.Lines}
 
-// Compile compiles a schema of the document. It returns an error if the schema has a rule that Check does not check.
+// Compile compiles a schema of the document. Compile returns an error if the schema has a rule that Check does not
+// check.
 func Compile(registry huma.Registry, s *huma.Schema) (*Schema, error) {
 	c := compiler{registry: registry, done: map[string]*Schema{}}
 	return c.compile("body", s, text.Line)

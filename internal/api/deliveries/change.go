@@ -81,7 +81,7 @@ func (h *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*delive
 	})
 }
 
-// change is an operation on deliveries. It returns the numbers of the deliveries that it changed.
+// change is an operation on deliveries. change returns the numbers of the deliveries that it changed.
 type change func(ctx context.Context, seqs []int64) ([]int64, error)
 
 func (h *Handlers) retrying() change {
@@ -168,7 +168,7 @@ const (
 	portions = 20
 )
 
-// ownIDs returns nil if the caller may change the deliveries. It ignores numbers without a delivery, as the ledger
+// ownIDs returns nil if the caller may change the deliveries. ownIDs ignores numbers without a delivery, as the ledger
 // does.
 func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	if auth.From(ctx).Everywhere() {

@@ -251,7 +251,7 @@ func badFilter(f *ledger.DeliveryFilter) (name, value string) {
 	return "", ""
 }
 
-// deliveryID is the number of a delivery. It is a text, so that a bad value gets the same code everywhere.
+// deliveryID is the number of a delivery. deliveryID is a text, so that a bad value gets the same code everywhere.
 type deliveryID string
 
 // Schema returns the schema of the parameter.

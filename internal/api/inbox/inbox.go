@@ -18,7 +18,8 @@ type Deps struct {
 	Inbox Inbox
 	Reads ReadState
 	Marks ledger.Marker
-	// RuleCount returns the health of the rules that watch a warehouse. It is called often, so it may be some seconds old.
+	// RuleCount returns the health of the rules that watch a warehouse. RuleCount is called often, so it may be some
+	// seconds old.
 	RuleCount func(ctx context.Context, warehouse string) wire.RuleCount
 	Streams   *stream.Hub
 	Meter     Meter
@@ -28,7 +29,7 @@ type Deps struct {
 // Inbox answers polls from the index in Redis. Its errors are those of package page. Version and Poll return within
 // seconds; if Redis does not answer, they return page.ErrUnavailable.
 type Inbox interface {
-	// Version returns the version of the page that Poll would return. It costs much less than Poll.
+	// Version returns the version of the page that Poll would return. Version costs much less than Poll.
 	Version(ctx context.Context, q page.Query) (string, error)
 	Poll(ctx context.Context, q page.Query) (page.Page, error)
 	// Wait returns nil as soon as the version has changed, or the context's error if the context ends first.

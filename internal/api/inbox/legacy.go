@@ -82,7 +82,7 @@ func (h *Handlers) lookLegacy(ctx context.Context, x *legacyExchange) (*legacyLi
 	}
 }
 
-// pause waits for d. It returns false, without waiting, if the client's time would end before that.
+// pause waits for d. pause returns false, without waiting, if the client's time would end before that.
 func (x *exchange) pause(ctx context.Context, d time.Duration) (bool, error) {
 	if time.Until(x.deadline) < d {
 		return false, nil
@@ -171,8 +171,8 @@ func (l *legacyList) form(x *legacyExchange) wire.PackForm {
 	return pack
 }
 
-// newNotification converts a notice. It counts the lifetime from the delivery, so that createTime + expireTime is the
-// time of expiry.
+// newNotification converts a notice. newNotification counts the lifetime from the delivery, so that createTime +
+// expireTime is the time of expiry.
 func newNotification(v notice.View, langs []string) wire.NotificationForm {
 	n := api.Localize(v.Notice, langs)
 	delivered := time.UnixMicro(v.Score)

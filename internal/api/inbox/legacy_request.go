@@ -66,7 +66,7 @@ func newLegacyExchange(w http.ResponseWriter, r *http.Request, started time.Time
 	return x, nil
 }
 
-// set sets one parameter. It ignores unknown parameters, because old clients send some that nobody reads, such as
+// set sets one parameter. set ignores unknown parameters, because old clients send some that nobody reads, such as
 // clientProperty.
 func (q *legacyRequest) set(name, value string) *wire.Problem {
 	switch name {
@@ -97,8 +97,8 @@ func since(last int64) int64 {
 	return last + 1
 }
 
-// addLegacy adds a list such as 1,2,role:keeper. It can be called more than once, because some client libraries repeat
-// the parameter for each entry. A bare id gets the kind as its prefix.
+// addLegacy adds a list such as 1,2,role:keeper. addLegacy can be called more than once, because some client libraries
+// repeat the parameter for each entry. A bare id gets the kind as its prefix.
 func (q *legacyRequest) addLegacy(list, kind string) *wire.Problem {
 	for id := range strings.SplitSeq(list, ",") {
 		id = strings.TrimSpace(id)

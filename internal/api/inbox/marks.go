@@ -119,8 +119,8 @@ func (h *Handlers) registerReadAll(operations huma.API) {
 	huma.Register(operations, all, h.readAll)
 }
 
-// readAll answers POST /notices/read-all. It checks the cursor first, because the ledger cannot take back a recorded
-// mark.
+// readAll answers POST /notices/read-all. readAll checks the cursor first, because the ledger cannot take back a
+// recorded mark.
 func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) {
 	r, prob := whoReads(auth.From(ctx), in.Body.Warehouse, in.Body.Subscribers)
 	if prob != nil {

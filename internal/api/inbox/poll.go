@@ -83,8 +83,8 @@ func (h *Handlers) look(ctx context.Context, x *exchange) (page.Page, string, er
 	return pg, "", err
 }
 
-// unchanged returns the tag of the page that the client already has, if nothing arrived while the client waited. It
-// returns "" if the client needs a page.
+// unchanged returns the tag of the page that the client already has, if nothing arrived while the client waited.
+// unchanged returns "" if the client needs a page.
 func (h *Handlers) unchanged(ctx context.Context, x *exchange) (string, error) {
 	if x.known == "" {
 		return "", nil
@@ -104,8 +104,8 @@ func (h *Handlers) unchanged(ctx context.Context, x *exchange) (string, error) {
 	return tag, err
 }
 
-// awaitNotices waits on an empty page until something is new or the client's time is over. It returns the latest page,
-// whose cursor has moved on with the clock.
+// awaitNotices waits on an empty page until something is new or the client's time is over. awaitNotices returns the
+// latest page, whose cursor has moved on with the clock.
 func (h *Handlers) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page.Page, error) {
 	for {
 		changed, err := h.wait(ctx, x, pg.Version)
@@ -124,7 +124,7 @@ func isEmpty(pg *page.Page) bool {
 	return len(pg.Notices) == 0 && len(pg.Changes) == 0 && !pg.Reset && !pg.More
 }
 
-// wait returns true as soon as the version has changed. It returns false when the client's time is over or the server
+// wait returns true as soon as the version has changed. wait returns false when the client's time is over or the server
 // stops.
 func (h *Handlers) wait(ctx context.Context, x *exchange, version string) (bool, error) {
 	if x.wait == 0 {
@@ -237,8 +237,8 @@ func newPageForm(pg *page.Page, langs []string) *wire.PageForm {
 	return form
 }
 
-// localized returns each notice in the first of the languages that it has. It does not change views, because other
-// requests may share the page.
+// localized returns each notice in the first of the languages that it has. localized does not change views, because
+// other requests may share the page.
 func localized(views []notice.View, langs []string) []notice.View {
 	if views == nil {
 		return []notice.View{}
@@ -310,7 +310,7 @@ func (h identity) append(b []byte) []byte {
 }
 
 // matchTag finds a tag in an If-None-Match header that says: the client already has the answer to this request at this
-// version. It returns "" if there is none.
+// version. matchTag returns "" if there is none.
 func matchTag(header, version string, this identity) string {
 	var buf [identityLen]byte
 	want := string(this.append(buf[:0]))

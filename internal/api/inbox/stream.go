@@ -141,8 +141,8 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 	}
 }
 
-// follow queues everything that arrived since the stream caught up. It returns whether the cursor known is already past
-// all of it.
+// follow queues everything that arrived since the stream caught up. follow returns whether the cursor known is already
+// past all of it.
 func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
 	alike := true
 	for {

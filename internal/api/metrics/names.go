@@ -44,7 +44,7 @@ func (s *names) bounded(name string) string {
 	return name
 }
 
-// keep sets the allowed names. It returns the names that are new, and the names that are gone.
+// keep sets the allowed names. keep returns the names that are new, and the names that are gone.
 func (s *names) keep(list []string) (come, gone []string) {
 	kept := map[string]bool{}
 	for _, name := range list {

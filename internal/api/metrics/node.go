@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Node has gauges of the node's state. It reads the state at each scrape.
+// Node has gauges of the node's state. Node reads the state at each scrape.
 type Node struct {
 	ask      func(ctx context.Context) NodeState
 	ready    *prometheus.Desc

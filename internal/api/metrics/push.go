@@ -18,7 +18,7 @@ type Push struct {
 // graph shows the changes.
 var breakers = []string{"closed", "open", "half_open"}
 
-// Pushes has gauges of push channels. It reads their state at each scrape.
+// Pushes has gauges of push channels. Pushes reads their state at each scrape.
 type Pushes struct {
 	sinks                       map[string]func() Push
 	breaker, inFlight, heldBack *prometheus.Desc

@@ -14,13 +14,13 @@ import (
 	"tallyman/internal/item"
 )
 
-// Sizer reads the depth of a queue. It must return when its context ends.
+// Sizer reads the depth of a queue. Sizer must return when its context ends.
 type Sizer interface {
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 }
 
-// Queues has gauges of queues. It reads the depths at each scrape. A queue that does not answer in time has no series
-// in that scrape, and does not delay the others or /metrics.
+// Queues has gauges of queues. Queues reads the depths at each scrape. A queue that does not answer in time has no
+// series in that scrape, and does not delay the others or /metrics.
 type Queues struct {
 	queues map[string]Sizer
 	items  *prometheus.Desc

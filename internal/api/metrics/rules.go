@@ -26,7 +26,7 @@ type RuleState struct {
 // all rules.
 var ruleStates = []string{"ok", "degraded", "failing", "late", "unverified", "disabled"}
 
-// Rules has gauges of rules. It reads their state at each scrape. Its values are the same on every node. Rules are a
+// Rules has gauges of rules. Rules reads their state at each scrape. Its values are the same on every node. Rules are a
 // label, because a person is responsible for each rule. Scopes are no label: a site with 2,000 rules in 30 warehouses
 // would have 60,000 series of each kind. `tallyman rules show` and GET /status tell the scope.
 type Rules struct {

@@ -20,7 +20,7 @@ type Deps struct {
 	Clock     Clock
 	Log       *Log
 	Drain     Drain
-	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
+	Tokens    ledger.TokenEditor // A change counts on this node when the call returns.
 	Audit     Audit
 	Rules     Rules
 	Logger    *slog.Logger
@@ -38,7 +38,8 @@ type Audit interface {
 	ledger.AuditWriter
 }
 
-// Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.
+// Rules returns the rules of the node. A caller with some warehouses sees only the silences that may concern these
+// warehouses, and the rules decide which silences may.
 type Rules interface {
 	// InForce returns the rules of the node, with disabled rules. Reach describes all notices that these rules can make;
 	// it is another pointer after the rules have changed.

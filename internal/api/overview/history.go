@@ -207,7 +207,7 @@ func total(ages []int64) (sum int64) {
 }
 
 // percentile returns the age in seconds that this percentage of the deliveries does not exceed, or 0 without
-// deliveries. It interpolates between the bounds of the histogram.
+// deliveries. percentile interpolates between the bounds of the histogram.
 func percentile(ages []int64, of int64) float64 {
 	rank := float64(total(ages)*of) / 100
 	var lower time.Duration

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// outlook is the result of a look, for all warehouses. It is never changed afterwards, because callers share it.
+// outlook is the result of a look, for all warehouses. outlook is never changed afterwards, because callers share it.
 type outlook struct {
 	at       time.Time
 	node     NodeReport

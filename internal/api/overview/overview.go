@@ -25,9 +25,9 @@ type Deps struct {
 	// Standing returns the state of the rules by their last runs. With an error it returns the state without the runs.
 	Standing  func(ctx context.Context) ([]engine.RuleStatus, error)
 	RuleFiles func() view.RuleFiles
-	// Node returns the node and its dependencies. It returns within seconds.
+	// Node returns the node and its dependencies. Node returns within seconds.
 	Node func(ctx context.Context) NodeReport
-	// Status returns the state of the whole. It also returns a report if some parts cannot be read.
+	// Status returns the state of the whole. Status also returns a report if some parts cannot be read.
 	Status func(ctx context.Context) (wire.StatusReport, error)
 	Queues map[string]view.ServedQueue // By name; may be empty.
 	Sinks  map[string]view.ServedSink  // By name.

@@ -164,8 +164,8 @@ func (h *Handlers) fill(ctx context.Context, at int, now time.Time) error {
 	return nil
 }
 
-// record records the samples of a level from one time to another. It leaves out empty samples, but not the last one,
-// which marks how far the level is recorded.
+// record records the samples of a level from one time to another. record leaves out empty samples, but not the last
+// one, which marks how far the level is recorded.
 func (h *Handlers) record(ctx context.Context, at int, from, to time.Time) error {
 	step := levels[at].step
 	finer, err := h.deps.Ledger.Samples(ctx, levels[at-1].step, from, to)

@@ -135,8 +135,8 @@ func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchO
 	return out, nil
 }
 
-// searchedWarehouses returns the requested warehouses, or else those of the token. It refuses warehouses that the token
-// does not allow.
+// searchedWarehouses returns the requested warehouses, or else those of the token. searchedWarehouses refuses
+// warehouses that the token does not allow.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
 		if prob := api.InWarehouse(who, w); prob != nil {

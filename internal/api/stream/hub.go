@@ -188,7 +188,7 @@ func (hub *Hub) Open() int {
 	return len(hub.open)
 }
 
-// Drain ends all streams and admits no more. It returns when each client has got the event end, or could not get it.
+// Drain ends all streams and admits no more. Drain returns when each client has got the event end, or could not get it.
 func (hub *Hub) Drain() {
 	hub.mu.Lock()
 	hub.drained = true

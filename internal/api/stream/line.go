@@ -18,7 +18,7 @@ type line interface {
 	close()
 }
 
-// openLine sends the head of the answer. It takes over a connection of HTTP/1 from the server, whose buffers and
+// openLine sends the head of the answer. openLine takes over a connection of HTTP/1 from the server, whose buffers and
 // goroutine would cost many times what an idle stream needs. With HTTP/2 hold is true: then the handler must not return
 // before the stream is done. gone is called when the client disconnects.
 func openLine(w http.ResponseWriter, r *http.Request, gone func()) (l line, hold bool, err error) {

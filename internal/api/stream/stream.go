@@ -50,7 +50,7 @@ type Stream struct {
 	ended   bool
 }
 
-// Serve begins an admitted stream. It calls follow, which must push all events up to the present. With HTTP/2 it
+// Serve begins an admitted stream. Serve calls follow, which must push all events up to the present. With HTTP/2 it
 // returns at the end of the stream, and with HTTP/1 when follow has returned.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
 	SetHeader(w.Header())
@@ -195,7 +195,7 @@ func (s *Stream) End(reason string) {
 	}
 }
 
-// Settle makes the stream live, unless it has ended in the meantime. It returns whether the stream is live.
+// Settle makes the stream live, unless it has ended in the meantime. Settle returns whether the stream is live.
 func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ func newStrategyForm(s *delivery.Strategy) *wire.StrategyForm {
 // ServedSink is a sink: its configuration and its state.
 type ServedSink struct {
 	Type string
-	// Ready returns why the inbox or a queue takes no deliveries now. It is nil for push channels.
+	// Ready returns why the inbox or a queue takes no deliveries now. Ready is nil for push channels.
 	Ready func() error
 	// Push is only set for push channels.
 	Push *PushChannel

@@ -25,7 +25,7 @@ type Target struct {
 	Schema string // The schema that the test makes and drops. Empty means the test makes nothing and runs only SELECTs.
 }
 
-// Report is the result of the suite. It has no address, user or password of the site.
+// Report is the result of the suite. Report has no address, user or password of the site.
 type Report struct {
 	Driver  string
 	Version string // The version of the server.
@@ -49,7 +49,7 @@ const (
 // schemaName matches names that every database accepts without quotes.
 var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
 
-// Run runs the suite of the drivers against a server. It returns an error where the test could not begin.
+// Run runs the suite of the drivers against a server. Run returns an error where the test could not begin.
 func Run(ctx context.Context, o Target) (*Report, error) {
 	driver, err := driverOf(o)
 	if err != nil {
@@ -133,8 +133,8 @@ func redactor(address string) func(string) string {
 	}
 }
 
-// folderOf returns the folder of a file, in which the file of a schema stands as well. It is empty for the working
-// folder.
+// folderOf returns the folder of a file, in which the file of a schema stands as well. folderOf is empty for the
+// working folder.
 func folderOf(path string) string {
 	if folder := filepath.Dir(path); path != "" && folder != "." && folder != "/" {
 		return folder

@@ -18,7 +18,7 @@ const (
 // Nothing is the text of an empty cell.
 const Nothing = "-"
 
-// Grid writes a table that fits the width. It leaves out empty columns, then cuts the widest columns. If the table is
+// Grid writes a table that fits the width. Grid leaves out empty columns, then cuts the widest columns. If the table is
 // still too wide, it leaves out columns from the right. It returns how many non-empty columns it has left out.
 func Grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
 	lines, leftOut := GridLines(width, indent, header, rows, nil)

@@ -87,7 +87,7 @@ func OneLine(s string) string { return text.VisibleLine(s) }
 // copy it.
 func JSONLine[T ~string | ~[]byte](s T) string { return OneLine(string(text.EscapeJSON([]byte(s)))) }
 
-// Wrap writes a lead and then words. It wraps the words at spaces. Further lines begin below the first word.
+// Wrap writes a lead and then words. Wrap wraps the words at spaces. Further lines begin below the first word.
 func Wrap(w io.Writer, width int, lead, words string) {
 	line := lead
 	hang := strings.Repeat(" ", CellWidth(lead))

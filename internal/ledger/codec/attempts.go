@@ -40,7 +40,7 @@ func attemptError(s string) string {
 	return s
 }
 
-// Attempts decodes the column: the last attempts of a delivery, the latest first. It ignores lines after
+// Attempts decodes the column: the last attempts of a delivery, the latest first. Attempts ignores lines after
 // KeptAttempts, of which SQLite may have cut the last one.
 func Attempts(column string) ([]delivery.Attempt, error) {
 	var out []delivery.Attempt

@@ -28,7 +28,8 @@ func Time(us int64) time.Time {
 // Span returns the time.Duration of that many µs.
 func Span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 
-// Watermark encodes a watermark as JSON that keeps kind and value exactly. It returns nil for an unchanged watermark.
+// Watermark encodes a watermark as JSON that keeps kind and value exactly. Watermark returns nil for an unchanged
+// watermark.
 func Watermark(values []row.Value) (*string, error) {
 	if values == nil {
 		return nil, nil //nolint:nilnil // NULL, which the statement takes as unchanged

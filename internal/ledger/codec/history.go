@@ -51,8 +51,8 @@ type Trace struct {
 	at      map[string]int // by id
 }
 
-// NewTrace starts with the notices that a statement found by number or id. It drops notices of other findings that
-// only have the same number.
+// NewTrace starts with the notices that a statement found by number or id. NewTrace drops notices of other findings
+// that only have the same number.
 func NewTrace(found []*notice.Notice, rule, scope string, keys, ids []string) *Trace {
 	t := &Trace{at: map[string]int{}}
 	for _, n := range found {

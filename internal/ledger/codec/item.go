@@ -124,7 +124,7 @@ func SubjectHash(subject string) int64 {
 	return int64(hash(subject) | 1) //nolint:gosec // all 64 bits are used
 }
 
-// Text returns the text in a form that every database takes. It changes only invalid UTF-8 and zero bytes. One worker
+// Text returns the text in a form that every database takes. Text changes only invalid UTF-8 and zero bytes. One worker
 // or rule that sends such a text must not make the items fail that are recorded in the same transaction.
 func Text(s string) string {
 	if !utf8.ValidString(s) {

@@ -159,7 +159,7 @@ type Revised struct {
 	Source   int64 // Seq of the record with the payload; 0 = the item's own payload
 }
 
-// NewApply plans the entries above the position. It collects the moves of each item.
+// NewApply plans the entries above the position. NewApply collects the moves of each item.
 func NewApply(entries []item.Moves, position int64) *Apply {
 	a := &Apply{Position: position}
 	for i := range entries {

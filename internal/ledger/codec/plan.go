@@ -148,7 +148,7 @@ func (p *Plan) encode() error {
 	return nil
 }
 
-// place returns the position of v in the list. It appends v if v is new.
+// place returns the position of v in the list. place appends v if v is new.
 func place[T comparable](at map[T]int, list *[]T, v T) int {
 	i, ok := at[v]
 	if !ok {

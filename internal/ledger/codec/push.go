@@ -120,7 +120,7 @@ func (p *Push) Ended() []EndedItem {
 	return out
 }
 
-// Reopen lets an item begin another life; trace has its former lives. It returns false where the same request began
+// Reopen lets an item begin another life; trace has its former lives. Reopen returns false where the same request began
 // one of these lives.
 func (p *Push) Reopen(id string, trace []item.Move) bool {
 	i := p.first[id]

@@ -49,7 +49,7 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Watch keeps how the commits of a node ended. It is safe for concurrent use.
+// Watch keeps how the commits of a node ended. Watch is safe for concurrent use.
 type Watch struct {
 	opts Options
 
@@ -148,7 +148,7 @@ func (a *account) text(work Work) string {
 	return fmt.Sprintf("%s: %d refused since %s, the last at %s, %s: %s", work, a.count, stamp(a.first), stamp(a.last.at), committed, a.last.why)
 }
 
-// Run tries a commit every few seconds while a refusal stands. It returns when the context ends.
+// Run tries a commit every few seconds while a refusal stands. Run returns when the context ends.
 func (w *Watch) Run(ctx context.Context) {
 	tick := time.NewTicker(tryEvery)
 	defer tick.Stop()
@@ -195,7 +195,7 @@ func (w *Watch) try(ctx context.Context) {
 	}
 }
 
-// taken records that the ledger took a tried commit. It closes refusals older than holdFor: nobody has tried that
+// taken records that the ledger took a tried commit. taken closes refusals older than holdFor: nobody has tried that
 // work since.
 func (w *Watch) taken() {
 	w.mu.Lock()

@@ -23,8 +23,9 @@ const (
 // timed.
 type Bare func(b *testing.B, batch *ledger.Commit) (write func())
 
-// BenchmarkCommit writes commits by the ledger and by bare in turn. It reports notices per second for both, and their
-// ratio. The time excludes claims and reading pending deliveries. It includes marking as sent, if markSent is set.
+// BenchmarkCommit writes commits by the ledger and by bare in turn. BenchmarkCommit reports notices per second for
+// both, and their ratio. The time excludes claims and reading pending deliveries. It includes marking as sent, if
+// markSent is set.
 func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -98,8 +99,8 @@ func benchCommit(c ledger.Claim, n int) *ledger.Commit {
 // shuffled spreads numbers below 100,000,000 as the hashes in notice ids are spread.
 func shuffled(n int) int { return n * 61_803_399 % 100_000_000 }
 
-// BenchmarkReads fills the ledger with 100,000 sent deliveries. It measures reading them back, as a rebuild of the
-// inbox does, and the queries that nodes repeat all the time.
+// BenchmarkReads fills the ledger with 100,000 sent deliveries. BenchmarkReads measures reading them back, as a rebuild
+// of the inbox does, and the queries that nodes repeat all the time.
 func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	const commits, page = 100, 500
@@ -214,9 +215,9 @@ const (
 	removedPortion  = 500
 )
 
-// BenchmarkForget closes a removed rule with 20,000 findings, each with a notice in the inbox, in portions of 500. It
-// reports the total time, including reading the findings and notices. It also reports how long each portion held the
-// lock of the rule; the rule's other scopes, and other rules, do not wait for this lock.
+// BenchmarkForget closes a removed rule with 20,000 findings, each with a notice in the inbox, in portions of 500.
+// BenchmarkForget reports the total time, including reading the findings and notices. BenchmarkForget also reports how
+// long each portion held the lock of the rule; the rule's other scopes, and other rules, do not wait for this lock.
 func BenchmarkForget(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()

@@ -26,7 +26,7 @@ func (l ItemLoad) String() string { return fmt.Sprintf("queues=%d/batch=%d", l.Q
 type BareItems func(b *testing.B, worker int, items []item.Record, moves item.Moves)
 
 // BenchmarkItems pushes batches, and then records that the items were leased and done, by the ledger and by bare in
-// turn. It reports items per second for both, and their ratio.
+// turn. BenchmarkItems reports items per second for both, and their ratio.
 func BenchmarkItems(b *testing.B, l ledger.Ledger, bare BareItems, load ItemLoad) {
 	b.Helper()
 	workers := make([]*itemWorker, load.Queues)
@@ -120,8 +120,8 @@ func (w *itemWorker) next() ([]item.Record, item.Moves) {
 // shuffled makes the random part of an id, after the time.
 func (w *itemWorker) shuffled() uint64 { return uint64(w.made*64+int64(w.number)) * 0x9e3779b97f4a7c15 } //nolint:gosec // counts up
 
-// BenchmarkItemReads fills a queue with 100,000 unfinished items and as many done items that hold their keys. It
-// measures reading them back, as a rebuild of the queue does.
+// BenchmarkItemReads fills a queue with 100,000 unfinished items and as many done items that hold their keys.
+// BenchmarkItemReads measures reading them back, as a rebuild of the queue does.
 func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	const count, batch, page = 100_000, 1000, 1000
@@ -191,8 +191,8 @@ func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	})
 }
 
-// BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and the
-// cost of resolving these notices. It reports milliseconds.
+// BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and the cost
+// of resolving these notices. BenchmarkCommitPushes reports milliseconds.
 func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()

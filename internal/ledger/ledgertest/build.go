@@ -97,7 +97,7 @@ func (f *base) register(t testing.TB) {
 	noError(t, err)
 }
 
-// claim claims the n-th firing for node a. It drops the optional fields State and Before.
+// claim claims the n-th firing for node a. claim drops the optional fields State and Before.
 func (f *base) claim(t testing.TB, n int) ledger.Claim {
 	t.Helper()
 	c, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", lease)

@@ -77,7 +77,7 @@ func (f *itemChecks) begin(t testing.TB, prev, epoch string) {
 	noError(t, f.BeginEpoch(t.Context(), queue, prev, ledger.IndexState{Epoch: epoch}, "a", 0))
 }
 
-// move makes the n-th move of an item. It changes r to the state that the ledger must have afterwards.
+// move makes the n-th move of an item. move changes r to the state that the ledger must have afterwards.
 func move(r *item.Record, n int64, to item.State) item.Move {
 	at := start.Add(time.Duration(n) * time.Second)
 	m := item.Move{Seq: r.Seq, N: n, At: at, From: r.State, To: to, By: "w-1", Node: "a"}

@@ -141,7 +141,7 @@ func (m *machine) reclaim(t *rapid.T) {
 	m.model.claim, m.model.node, m.model.until = c, "b", m.f.clock.Now().Add(lease)
 }
 
-// Rewind moves the watermark, unless a firing runs. It voids the claim of an abandoned firing.
+// Rewind moves the watermark, unless a firing runs. Rewind voids the claim of an abandoned firing.
 func (m *machine) Rewind(t *rapid.T) {
 	_, err := m.f.Rewind(m.t.Context(), Ann, &ledger.Rewind{Rule: m.rule, Columns: []string{"id"}, To: mark(1)})
 	switch {

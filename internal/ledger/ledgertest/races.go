@@ -179,7 +179,7 @@ func (f *base) onNodes(t testing.TB, do func(ctx context.Context, l ledger.Ledge
 }
 
 // follow reads the pending deliveries of the inbox's lane, marks them as sent, and returns their numbers in the order
-// in which it saw them. It ends when stop is closed and nothing is pending.
+// in which it saw them. follow ends when stop is closed and nothing is pending.
 func (f *base) follow(t testing.TB, stop <-chan struct{}) []int64 {
 	t.Helper()
 	var seen []int64

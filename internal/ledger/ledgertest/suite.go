@@ -131,8 +131,8 @@ func (c *clock) Now() time.Time { return time.UnixMicro(c.us.Load()).UTC() }
 // Add moves the clock on.
 func (c *clock) Add(d time.Duration) { c.us.Add(d.Microseconds()) }
 
-// QueriesAreUsed fails for every query that no code names. It reads the code of the package under test, which is the
-// working folder, and the code that both engines share.
+// QueriesAreUsed fails for every query that no code names. QueriesAreUsed reads the code of the package under test,
+// which is the working folder, and the code that both engines share.
 func QueriesAreUsed(t *testing.T, queries named.Queries) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

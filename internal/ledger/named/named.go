@@ -14,7 +14,7 @@ const (
 // Queries are statements by name.
 type Queries map[string]string
 
-// Parse reads every .sql file of the folder. It leaves out lines that are comments. A line "-- reversed: NAME" gives
+// Parse reads every .sql file of the folder. Parse leaves out lines that are comments. A line "-- reversed: NAME" gives
 // the statement a second name, under which its descending orders are ascending.
 func Parse(files fs.FS, dir string) (Queries, error) {
 	paths, err := fs.Glob(files, dir+"/*.sql")
@@ -34,7 +34,7 @@ func Parse(files fs.FS, dir string) (Queries, error) {
 	return q, nil
 }
 
-// MustParse is Parse for embedded files, whose faults are bugs of the program. It panics.
+// MustParse is Parse for embedded files, whose faults are bugs of the program. MustParse panics.
 func MustParse(files fs.FS, dir string) Queries {
 	q, err := Parse(files, dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func MustParse(files fs.FS, dir string) Queries {
 	return q
 }
 
-// Get returns the statement. It panics for a name that no file has, which is a bug of the program.
+// Get returns the statement. Get panics for a name that no file has, which is a bug of the program.
 func (q Queries) Get(name string) string {
 	s, ok := q[name]
 	if !ok {

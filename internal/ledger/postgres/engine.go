@@ -156,7 +156,7 @@ func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFun
 	return list, nil
 }
 
-// inTx runs do in a transaction. It runs do again after a deadlock, so do must assign its results anew and not add to
+// inTx runs do in a transaction. inTx runs do again after a deadlock, so do must assign its results anew and not add to
 // them.
 func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
 	if err := again(func() error { return pgx.BeginFunc(ctx, l.pool, do) }); err != nil {
@@ -197,8 +197,8 @@ func (l *Ledger) inShortTx(ctx context.Context, what string, begin func(*pgx.Bat
 	return again(func() error { return l.inShortTxOnce(ctx, what, begin, do) })
 }
 
-// askTogether runs the statements of begin in one transaction. It is for queries that depend on a setting of the
-// transaction.
+// askTogether runs the statements of begin in one transaction. askTogether is for queries that depend on a setting of
+// the transaction.
 func (l *Ledger) askTogether(ctx context.Context, what string, begin func(*pgx.Batch)) error {
 	return l.inShortTxOnce(ctx, what, begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
 }

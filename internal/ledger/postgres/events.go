@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// writeEvents writes the notices of events. It must run before the items change, because it reads their old state.
-// The statements that it adds to last come before the statements of the moves.
+// writeEvents writes the notices of events. writeEvents must run before the items change, because it reads their old
+// state. The statements that it adds to last come before the statements of the moves.
 func (l *Ledger) writeEvents(ctx context.Context, db *pgx.Conn, last *pgx.Batch, queue, lane int64, e *codec.Events) error {
 	if len(e.Seqs()) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// hostTimeout is how long each of several hosts has to accept a connection, if the URL has no connect_timeout. It is
-// short because the next host may be the one that is alive.
+// hostTimeout is how long each of several hosts has to accept a connection, if the URL has no connect_timeout.
+// hostTimeout is short because the next host may be the one that is alive.
 const hostTimeout = 3 * time.Second
 
 // maxSilence is how long the server's machine may acknowledge nothing of what it is sent before the connection
@@ -38,9 +38,9 @@ func parseURL(url string) (*pgxpool.Config, error) {
 	return cfg, nil
 }
 
-// followPrimary makes connections lead to the server that takes writes. It closes a connection whose server takes no
-// writes any more or is silent. The next connection then finds another host, or another server under the same name.
-// Of several hosts, only a server that takes writes is accepted.
+// followPrimary makes connections lead to the server that takes writes. followPrimary closes a connection whose server
+// takes no writes any more or is silent. The next connection then finds another host, or another server under the same
+// name. Of several hosts, only a server that takes writes is accepted.
 func followPrimary(cfg *pgx.ConnConfig) {
 	stays := cfg.OnPgError
 	cfg.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {

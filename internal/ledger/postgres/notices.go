@@ -41,8 +41,8 @@ func (l *Ledger) newNotices(ctx context.Context, plan *codec.Plan) (*noticeWrite
 	return w, err
 }
 
-// release waits for the encoder of the bodies, so that it does not outlive the call. It ignores the encoder's error,
-// which write reports.
+// release waits for the encoder of the bodies, so that it does not outlive the call. release ignores the encoder's
+// error, which write reports.
 func (w *noticeWriter) release() { _ = w.encoded() }
 
 // ask adds the queries that the deliveries depend on.

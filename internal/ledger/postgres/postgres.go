@@ -42,7 +42,7 @@ var session = map[string]string{
 	"tcp_keepalives_count":    "3",
 }
 
-// Ledger is the ledger in PostgreSQL. It is safe for concurrent use.
+// Ledger is the ledger in PostgreSQL. Ledger is safe for concurrent use.
 type Ledger struct {
 	*store.Store
 
@@ -156,7 +156,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes all connections. It waits until they are free.
+// Close closes all connections. Close waits until they are free.
 func (l *Ledger) Close() error {
 	l.registrations.Rest()
 	l.claims.Rest()

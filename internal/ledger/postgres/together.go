@@ -46,8 +46,8 @@ type registration struct {
 	state       *ledger.ScopeState
 }
 
-// registerTogether registers the rules and scopes. It reports no error: a registration without a state then runs
-// alone and gets its own error.
+// registerTogether registers the rules and scopes. registerTogether reports no error: a registration without a state
+// then runs alone and gets its own error.
 func (l *Ledger) registerTogether(ctx context.Context, parts []*combine.Part[*registration]) {
 	rules := column(parts, func(r *registration) string { return r.rule })
 	scopes := column(parts, func(r *registration) string { return r.scope })
@@ -87,8 +87,8 @@ func (r *claimRequest) isLike(other *claimRequest) bool {
 	return r.claim.Node == other.claim.Node && r.lease == other.lease
 }
 
-// claimTogether makes the claims whose firings are free. It reports no error: a claim without a token then runs alone
-// and gets its own error.
+// claimTogether makes the claims whose firings are free. claimTogether reports no error: a claim without a token then
+// runs alone and gets its own error.
 func (l *Ledger) claimTogether(ctx context.Context, parts []*combine.Part[*claimRequest]) {
 	first := parts[0].What
 	var n int
@@ -135,7 +135,8 @@ type quietRun struct {
 	committed    bool
 }
 
-// commitQuiet commits a run that changed nothing, together with others. It returns whether the run is committed.
+// commitQuiet commits a run that changed nothing, together with others. commitQuiet returns whether the run is
+// committed.
 func (l *Ledger) commitQuiet(ctx context.Context, c ledger.Claim, run *ledger.Commit, digest string) (bool, error) {
 	q := &quietRun{claim: c, run: run}
 	var err error
@@ -149,8 +150,8 @@ func (l *Ledger) commitQuiet(ctx context.Context, c ledger.Claim, run *ledger.Co
 	return err == nil && q.committed, err
 }
 
-// commitTogether commits the runs whose claims are in force. It reports no error: a run that is not committed then
-// runs alone and gets its own error.
+// commitTogether commits the runs whose claims are in force. commitTogether reports no error: a run that is not
+// committed then runs alone and gets its own error.
 func (l *Ledger) commitTogether(ctx context.Context, parts []*combine.Part[*quietRun]) {
 	text := func(of func(*quietRun) string) []string { return column(parts, of) }
 	number := func(of func(*quietRun) int64) []int64 { return column(parts, of) }
@@ -193,8 +194,8 @@ type skippedFiring struct {
 	recorded     bool
 }
 
-// skipTogether records the firings whose scopes are free. It reports no error: a firing that is not recorded then
-// runs alone and gets its own error.
+// skipTogether records the firings whose scopes are free. skipTogether reports no error: a firing that is not recorded
+// then runs alone and gets its own error.
 func (l *Ledger) skipTogether(ctx context.Context, parts []*combine.Part[*skippedFiring]) {
 	var n int
 	var recorded []int

@@ -117,8 +117,8 @@ type SubscriptionChange struct {
 	Removed []ledger.Subscription `json:"removed,omitempty"`
 }
 
-// SubscriptionsTaken is the record of a list from a source that a node has put in force, or an operator has
-// confirmed. It is nil where nothing changed and nobody confirmed the list.
+// SubscriptionsTaken is the record of a list from a source that a node has put in force, or an operator has confirmed.
+// SubscriptionsTaken is nil where nothing changed and nobody confirmed the list.
 func SubscriptionsTaken(origin string, c *ledger.OriginChange, confirmed bool) *ledger.Change {
 	action := "subscription.sync"
 	switch {

@@ -246,7 +246,7 @@ func moment(t time.Time) *time.Time {
 // micros returns the time as the ledger keeps it.
 func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// state encodes the forms of this package, which cannot fail. It does not escape texts: <é> stays readable.
+// state encodes the forms of this package, which cannot fail. state does not escape texts: <é> stays readable.
 func state(v any) json.RawMessage {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

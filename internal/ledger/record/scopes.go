@@ -8,8 +8,8 @@ import (
 // mostScopes bounds how many added, changed and removed scopes a record names, each.
 const mostScopes = 200
 
-// ScopeChange is what a list from a source has changed in a rule's scopes; see ledger.ScopeKeeper. It names only the
-// first scopes, but the counts include all.
+// ScopeChange is what a list from a source has changed in a rule's scopes; see ledger.ScopeKeeper. ScopeChange names
+// only the first scopes, but the counts include all.
 type ScopeChange struct {
 	Rule    string      `json:"rule"`
 	Scopes  int         `json:"scopes"` // number of scopes after the change

@@ -85,7 +85,7 @@ func foreign(have, first, last int64) error {
 	return nil
 }
 
-// Check returns ErrSchema unless have, the ledger's version, is that of the last migration. It returns ErrOutdated
+// Check returns ErrSchema unless have, the ledger's version, is that of the last migration. Check returns ErrOutdated
 // where have is below the first one, and ErrNewer where it is above the last one.
 func (s Schema) Check(have int64) error {
 	names, err := fs.Glob(s.Files, "migrations/*.sql")

@@ -155,7 +155,7 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// each runs the query by name. It scans each row into the targets and then calls visit.
+// each runs the query by name. each scans each row into the targets and then calls visit.
 func each(ctx context.Context, db queryer, name string, args, targets []any, visit func() error) error {
 	found, err := db.QueryContext(ctx, queries.Get(name), encoded(args)...)
 	if err != nil {

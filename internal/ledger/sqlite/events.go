@@ -7,7 +7,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// writeEvents writes the notices of events. It must run before the items change, because it reads their old state.
+// writeEvents writes the notices of events. writeEvents must run before the items change, because it reads their old
+// state.
 func (l *Ledger) writeEvents(ctx context.Context, tx *sql.Tx, queue, lane int64, e *codec.Events) error {
 	if len(e.Seqs()) == 0 {
 		return nil

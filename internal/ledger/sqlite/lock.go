@@ -66,7 +66,8 @@ func holder(name string) string {
 }
 
 // release unlocks explicitly before it closes the file, because a child process that is just starting may still have
-// the handle. It does not remove the file: otherwise two processes could hold locks on two files with the same name.
+// the handle. release does not remove the file: otherwise two processes could hold locks on two files with the same
+// name.
 func (l *fileLock) release() error {
 	if err := errors.Join(unlockHandle(l.f), l.f.Close()); err != nil {
 		return fmt.Errorf("ledger: release the lock: %w", err)

@@ -29,7 +29,7 @@ const (
 		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 )
 
-// Ledger is the ledger in a SQLite file. It is safe for concurrent use.
+// Ledger is the ledger in a SQLite file. Ledger is safe for concurrent use.
 type Ledger struct {
 	*store.Store
 
@@ -129,8 +129,8 @@ const (
 	stillPragmas = "?mode=ro&immutable=1&_pragma=query_only(1)"
 )
 
-// OpenReadOnly is Open for reading, even while a node has the file open. It takes no lock, and every write fails. If
-// no node has the file open at that moment, the ledger shows the state of that moment only.
+// OpenReadOnly is Open for reading, even while a node has the file open. OpenReadOnly takes no lock, and every write
+// fails. If no node has the file open at that moment, the ledger shows the state of that moment only.
 func OpenReadOnly(ctx context.Context, path string, opts ledger.Options) (*Ledger, error) {
 	if err := exists(path); err != nil {
 		return nil, err

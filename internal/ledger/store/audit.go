@@ -64,7 +64,7 @@ type Recorder struct {
 	step   func(string)
 }
 
-// Record writes the audit records of a transaction, inside that transaction. It skips nil changes.
+// Record writes the audit records of a transaction, inside that transaction. Record skips nil changes.
 type Record func(ctx context.Context, tx Conn, changes ...*ledger.Change) error
 
 // Run runs a transaction. The transaction must call record as its last step, so that a failed record undoes the

@@ -71,8 +71,8 @@ type Servers struct {
 	count int64
 }
 
-// Connected takes the identity of the database that a new connection leads to. It returns true where the previous
-// connection led to another one.
+// Connected takes the identity of the database that a new connection leads to. Connected returns true where the
+// previous connection led to another one.
 func (s *Servers) Connected(identity string) (other bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -101,8 +101,8 @@ func (s *operationStore) AddSilence(ctx context.Context, who ledger.Author, give
 	})
 }
 
-// EndSilence implements ledger.Silences. It releases the deliveries that the silence held back. An engine that is
-// alone does so in the same transaction. Other engines use a second transaction. It waits for all transactions that
+// EndSilence implements ledger.Silences. EndSilence releases the deliveries that the silence held back. An engine that
+// is alone does so in the same transaction. Other engines use a second transaction. It waits for all transactions that
 // were about to hold a delivery in the name of the silence, because they lock the silence.
 func (s *operationStore) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
 	if id == "" { // An empty id would match all silences in the statement.

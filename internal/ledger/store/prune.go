@@ -14,15 +14,16 @@ type Pruner interface {
 	// ExpireDeliveries cancels deliveries whose notices have expired. No operator asked for that, so there is no
 	// audit record.
 	ExpireDeliveries(ctx context.Context, seqs []int64) error
-	// PruneNotices removes one batch of notices outside the partitions of days, with their deliveries and marks. It
-	// returns the number of notices, and of all rows.
+	// PruneNotices removes one batch of notices outside the partitions of days, with their deliveries and marks.
+	// PruneNotices returns the number of notices, and of all rows.
 	PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error)
 	// DropDays drops the partitions of days before the given time: notices with their deliveries and marks, past
 	// runs, and moves of items. A few of their rows stay: notices that PruneNotices would not remove, and moves of
 	// items that PruneItems has left. DropDays also makes the partitions of the next days.
 	DropDays(ctx context.Context, before time.Time) error
 	// PruneItems reads one page of the queue's items behind a seq and removes the items that ended before the given
-	// time. It returns the last seq of the page, whether any item of the page is old, and how many items it removed.
+	// time. PruneItems returns the last seq of the page, whether any item of the page is old, and how many items it
+	// removed.
 	PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error)
 }
 

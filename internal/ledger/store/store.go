@@ -12,12 +12,12 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// Conn runs statements by name. It is a transaction, or the database itself, where each statement is a transaction of
+// Conn runs statements by name. Conn is a transaction, or the database itself, where each statement is a transaction of
 // its own.
 type Conn interface {
 	// Exec returns the number of rows that the statement changed.
 	Exec(ctx context.Context, name string, args ...any) (int64, error)
-	// One scans the first row into the targets. It returns false where there is no row.
+	// One scans the first row into the targets. One returns false where there is no row.
 	One(ctx context.Context, name string, args []any, targets ...any) (bool, error)
 	// Each scans each row into the targets and then calls visit. visit must not run a statement.
 	Each(ctx context.Context, name string, args, targets []any, visit func() error) error
@@ -51,8 +51,8 @@ type Engine interface {
 	Pruner
 }
 
-// Store has the methods of a ledger that do not depend on the engine, in one store for each store of the contract. It
-// is safe for concurrent use.
+// Store has the methods of a ledger that do not depend on the engine, in one store for each store of the contract.
+// Store is safe for concurrent use.
 type Store struct {
 	*base
 	firingStore
@@ -145,7 +145,7 @@ func list[T any](ctx context.Context, c Conn, name string, args, targets []any, 
 	return out, nil
 }
 
-// one is list for a statement that returns at most one row. It returns nil where there is no row.
+// one is list for a statement that returns at most one row. one returns nil where there is no row.
 func one[T any](ctx context.Context, c Conn, name string, args, targets []any, value func() (T, error)) (*T, error) {
 	found, err := c.One(ctx, name, args, targets...)
 	if err != nil || !found {
@@ -175,7 +175,7 @@ func FencedIfNone(n int64, err error) error {
 	return err
 }
 
-// body is the scan target for a notice's body. It does not copy the bytes, so it is valid only until the next row is
+// body is the scan target for a notice's body. body does not copy the bytes, so it is valid only until the next row is
 // scanned.
 type body []byte
 

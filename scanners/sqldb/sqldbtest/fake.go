@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Fake is a driver whose database gives prepared answers. It is safe for concurrent use.
+// Fake is a driver whose database gives prepared answers. Fake is safe for concurrent use.
 type Fake struct {
 	Answers []Answer
 	// Connect, if not nil, is the error of every attempt to connect.

@@ -73,7 +73,7 @@ func (c Cursor) Encode() string {
 	return cursorEncoding.EncodeToString(b)
 }
 
-// DecodeCursor reads a text of Encode. It returns ErrBadCursor for any other text.
+// DecodeCursor reads a text of Encode. DecodeCursor returns ErrBadCursor for any other text.
 func DecodeCursor(text string) (Cursor, error) {
 	if len(text) > maxText {
 		return Cursor{}, ErrBadCursor
@@ -175,7 +175,8 @@ func (q Query) Normal() (Query, error) {
 	return q, nil
 }
 
-// sortedUnique returns the list sorted and without repeats. It copies the list only if it must change something.
+// sortedUnique returns the list sorted and without repeats. sortedUnique copies the list only if it must change
+// something.
 func sortedUnique(list []string) []string {
 	for i := 1; i < len(list); i++ {
 		if list[i-1] >= list[i] {
