@@ -144,9 +144,7 @@ func (d *dayTables) make(ctx context.Context, tx pgx.Tx, today notice.Day, have 
 		// A savepoint: a partition that PostgreSQL refuses must not end the whole transaction.
 		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
 			for _, table := range d.names {
-				err := run(ctx, tx, fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s') WITH (autovacuum_vacuum_insert_scale_factor = 0.05)",
-					partitionOf(table, day), table, from, to))
-				if err != nil {
+				if err := changeDay(ctx, tx, "make", table, day, from, to); err != nil {
 					return err
 				}
 			}
@@ -159,10 +157,11 @@ func (d *dayTables) make(ctx context.Context, tx pgx.Tx, today notice.Day, have 
 	return nil
 }
 
-// run runs a statement that names partitions and so cannot be prepared.
-func run(ctx context.Context, tx pgx.Tx, statement string) error {
-	if _, err := tx.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
+// changeDay makes, detaches or drops the partition of a day. The server does so as the owner of the tables, who may be
+// another role than the node's.
+func changeDay(ctx context.Context, tx pgx.Tx, action, table string, day notice.Day, low, high string) error {
+	if _, err := tx.Exec(ctx, queries.Get("change-day"), action, table, day.Begin().Format(dayFormat), low, high); err != nil {
+		return fmt.Errorf("%s %s: %w", action, partitionOf(table, day), err)
 	}
 	return nil
 }
@@ -210,7 +209,7 @@ func (d *dayTables) drop(ctx context.Context, e engine, day notice.Day, before t
 			return nil
 		}
 		for _, table := range d.names { // From here on, readers and writers of the tables wait.
-			if err := run(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", table, partitionOf(table, day))); err != nil {
+			if err := changeDay(ctx, tx, "detach", table, day, "", ""); err != nil {
 				return err
 			}
 		}
@@ -218,7 +217,7 @@ func (d *dayTables) drop(ctx context.Context, e engine, day notice.Day, before t
 			return err
 		}
 		for _, table := range d.names {
-			if err := run(ctx, tx, "DROP TABLE "+partitionOf(table, day)); err != nil {
+			if err := changeDay(ctx, tx, "drop", table, day, "", ""); err != nil {
 				return err
 			}
 		}

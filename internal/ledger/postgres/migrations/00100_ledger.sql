@@ -533,6 +533,31 @@ CREATE TABLE item_moves (
 CREATE INDEX item_moves_seq ON item_moves (seq);
 CREATE TABLE item_moves_rest PARTITION OF item_moves DEFAULT WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
 
+-- Makes, detaches or drops the partition of a day of a table; docs/adr/ledger-partitions.md. PostgreSQL lets only the
+-- owner of a table do so. The function therefore runs as the owner, and the role of the nodes needs no right to change
+-- the schema. Its search_path keeps tables and types of other users out.
+--   action     make, detach or drop
+--   parent     the partitioned table
+--   day        as YYYYMMDD
+--   low, high  the bounds of a partition to make
+CREATE FUNCTION ledger_day(action text, parent text, day text, low text, high text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS
+$$ DECLARE part text := parent || '_' || day;
+BEGIN
+    IF parent NOT IN ('notices', 'deliveries_ended', 'past_firings', 'item_moves') OR day !~ '^[0-9]{8}$' THEN
+        RAISE EXCEPTION 'table % has no partition of a day %', parent, day;
+    END IF;
+    CASE action
+    WHEN 'make' THEN
+        EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L) WITH (autovacuum_vacuum_insert_scale_factor = 0.05)', part, parent, low, high);
+    WHEN 'detach' THEN
+        EXECUTE format('ALTER TABLE %I DETACH PARTITION %I', parent, part);
+    WHEN 'drop' THEN
+        EXECUTE format('DROP TABLE %I', part);
+    END CASE;
+END $$;
+DO $$ BEGIN EXECUTE format('ALTER FUNCTION ledger_day SET search_path = %I, pg_catalog, pg_temp', current_schema()); END $$;
+REVOKE EXECUTE ON FUNCTION ledger_day FROM PUBLIC;
+
 -- Live settings of queues, which operators changed. lease, and the numbers in suspend_steps (a JSON array), are in
 -- µs. Values that mean "as configured": lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when
 -- all of its values are as configured.

@@ -12,6 +12,11 @@ SELECT pg_try_advisory_xact_lock('notices'::regclass::oid::integer, 0), set_conf
 SELECT right(c.relname, 8) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = $1::text::regclass AND c.relname ~ '_[0-9]{8}$' ORDER BY 1;
 
+-- name: change-day
+-- Makes, detaches or drops a partition as the owner of the tables.
+-- Arguments: $1 make, detach or drop, $2 a table, $3 the day as YYYYMMDD, $4 and $5 the bounds of a partition to make.
+SELECT ledger_day($1, $2, $3, $4, $5);
+
 -- name: begin-item-seqs
 -- Moves the numbers of items on to the first number of today, unless they are there already.
 -- Arguments: $1 that number.
