@@ -35,8 +35,9 @@ type site struct {
 	step  func(string)  // see app.Options.Step
 	grace time.Duration // see app.Options.StopGrace
 
-	stdout io.Writer        // see app.Options.Stdout
-	hangup <-chan os.Signal // see app.Options.Hangup
+	migrated bool             // the schema is up to date, and the node's role may not change it
+	stdout   io.Writer        // see app.Options.Stdout
+	hangup   <-chan os.Signal // see app.Options.Hangup
 }
 
 const types = `
@@ -119,7 +120,7 @@ func (s *site) start(name string) *node {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := app.New(ctx, s.cfg, app.Options{
-		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step, StopGrace: s.grace, Stdout: s.stdout, Hangup: s.hangup,
+		Node: name, Migrate: !s.migrated, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step, StopGrace: s.grace, Stdout: s.stdout, Hangup: s.hangup,
 	})
 	if err != nil {
 		cancel()
