@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -30,17 +31,14 @@ subscriptions, the addresses of sources and channels, templates, certificates an
 accepts. The command connects to nothing. A subscription that no rule of the rule files serves is a warning, and the exit code stays 0.
 
 --source connects to every source and asks its database what the source's user may do beside reading: functions that end sessions, read
-files, write past a rollback, or run any SQL, and rights over the server. Tallyman refuses probes that call such a function in
-any case. With the printed REVOKE the database refuses the function, too.`,
+files, write past a rollback, or run any SQL, and rights over the server and to change tables. Tallyman refuses probes that call such a
+function in any case, and runs each probe in a read-only transaction. With the printed REVOKE the database refuses the function, too.`,
 		Example: `  tallyman config check --config site.yaml
   tallyman config check --config site.yaml --source`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
-			form := configForm{File: c.config}
-			if form.File == "" {
-				form.File = config.DefaultFile
-			}
+			form := configForm{File: cmp.Or(c.namedConfig(), config.DefaultFile)}
 			list, ok := asProblems(err)
 			if err != nil && !ok {
 				return err

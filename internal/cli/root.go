@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -82,10 +83,16 @@ func names(cmd *cobra.Command) []string {
 
 // withConfig adds the flags of commands that read the configuration.
 func (c *command) withConfig(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&c.config, "config", "", "the configuration file (default "+config.DefaultFile+")")
+	cmd.Flags().StringVar(&c.config, "config", "", "the configuration file (default $"+configFile+", else "+config.DefaultFile+")")
 	cmd.Flags().StringArrayVar(&c.set, "set", nil, "KEY=VALUE sets one key, such as redis.url=embedded; may be repeated")
 	return cmd
 }
+
+// configFile is the variable that names the configuration where --config does not.
+const configFile = "TALLYMAN_CONFIG"
+
+// namedConfig is the configuration file that --config or the environment names; "" is the default file.
+func (c *command) namedConfig() string { return cmp.Or(c.config, c.getenv(configFile)) }
 
 // loadConfig reads the configuration. A missing file is wrong usage.
 func (c *command) loadConfig() (*config.Config, error) { return c.readConfig(false) }
@@ -102,7 +109,7 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 		}
 		set[key] = value
 	}
-	options := config.Options{File: c.config, Env: c.Env, Set: set, Lazy: lazy, Flags: map[string]string{}}
+	options := config.Options{File: c.namedConfig(), Env: c.Env, Set: set, Lazy: lazy, Flags: map[string]string{}}
 	for _, own := range []struct{ key, flag, value string }{
 		{"http.listen", "--listen", c.listen}, {"telemetry.log.level", "--log-level", c.logLevel}, {"telemetry.log.format", "--log-format", c.logFormat},
 	} {
@@ -112,7 +119,7 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 	}
 	cfg, err := app.LoadConfig(options)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, &exitError{ExitUsage, fmt.Errorf("%w; name one with --config", err)}
+		return nil, &exitError{ExitUsage, fmt.Errorf("%w; name one with --config or %s", err, configFile)}
 	}
 	return cfg, err
 }

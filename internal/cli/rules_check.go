@@ -58,7 +58,7 @@ next due times, and all fields in force.`,
 
 func (c ruleCommands) checkFiles(cmd *cobra.Command, o authoring.CheckOptions) error {
 	var cfg *config.Config
-	if o.Live || c.config != "" || len(c.set) > 0 || len(o.Paths) == 0 {
+	if o.Live || c.namedConfig() != "" || len(c.set) > 0 || len(o.Paths) == 0 {
 		var err error
 		if cfg, err = c.lazyConfig(); err != nil {
 			return err
@@ -224,7 +224,7 @@ they hide the real tables of the same name for this session only, and are rolled
 				}
 			}
 			var cfg *config.Config
-			if c.config != "" || len(c.set) > 0 || source != "" {
+			if c.namedConfig() != "" || len(c.set) > 0 || source != "" {
 				var err error
 				if cfg, err = c.lazyConfig(); err != nil {
 					return err

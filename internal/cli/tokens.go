@@ -27,9 +27,9 @@ func (c tokenCommands) tokens() *cobra.Command {
 	g := group("tokens", "Who may call: API tokens", c.create(), c.list(), c.revoke())
 	g.Long = `Who may call: API tokens.
 
-With --server or $TALLYMAN_SERVER the commands ask a running server and need the token of an admin. Otherwise the commands open the ledger
-that the configuration names; make the first token in this way. Only one process at a time can open an SQLite ledger, so name the server
-while a server runs.`
+With --server or $TALLYMAN_SERVER the commands ask a running server and need the token of an admin. Otherwise, or with --config or --set, the
+commands open the ledger that the configuration names; make the first token in this way. Only one process at a time can open an SQLite
+ledger, so name the server while a server runs.`
 	return g
 }
 
@@ -176,12 +176,13 @@ type tokenKeeper interface {
 	close() error
 }
 
-// tokenKeeper is the server where one is named, else the configured ledger.
+// tokenKeeper is the server where one is named, else the configured ledger. --config and --set win over TALLYMAN_SERVER.
 func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
-	if c.server != "" || c.getenv("TALLYMAN_SERVER") != "" {
-		if c.config != "" || len(c.set) > 0 {
-			return nil, usage("--server or TALLYMAN_SERVER asks a server, and --config or --set opens the ledger: give one of them")
-		}
+	local := c.config != "" || len(c.set) > 0
+	switch {
+	case local && c.server != "":
+		return nil, usage("--server asks a server and --config and --set open the ledger: give one of them")
+	case c.server != "", !local && c.getenv("TALLYMAN_SERVER") != "":
 		return remoteTokens{c.client()}, nil
 	}
 	cfg, err := c.lazyConfig()
