@@ -99,6 +99,7 @@ type Danger struct {
 	Name   string `json:"name"`   // the function with its arguments, or the right
 	Does   string `json:"does"`   // with a verb: "acts on the server"
 	Revoke string `json:"revoke"` // the SQL with which a DBA revokes it
+	Writes bool   `json:"writes"` // it lets the user change rows
 }
 
 // Clock is a Source whose server has a clock and a time zone.

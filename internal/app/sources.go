@@ -78,7 +78,12 @@ type SourceCheck struct {
 	Error   string            `json:"error,omitempty"` // Why the source could not be asked. Empty means it was asked.
 	Unasked bool              `json:"unasked"`         // The database cannot say what a user may do.
 	Dangers []scanners.Danger `json:"dangers"`
+	Clock   *SourceClock      `json:"-"` // Nil where the source has no clock or does not tell its time.
 }
+
+// SourceClock is the time of a source's server, in the server's zone. Before and After are this machine's times of the
+// question and the answer.
+type SourceClock struct{ Server, Before, After time.Time }
 
 // CheckSources connects to every source and asks what its user may do besides reading. CheckSources has no error: each
 // check has its own.
@@ -109,6 +114,12 @@ func checkSource(ctx context.Context, name string, c config.Source) SourceCheck 
 	if err != nil {
 		check.Error = err.Error()
 		return check
+	}
+	if clock, ok := source.(scanners.Clock); ok {
+		before := time.Now()
+		if server, err := clock.Clock(ctx); err == nil {
+			check.Clock = &SourceClock{Server: server, Before: before, After: time.Now()}
+		}
 	}
 	auditor, ok := source.(scanners.Auditor)
 	if !ok {

@@ -29,17 +29,34 @@ func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, set
 		s.warnOfTime(&s.warnings, fmt.Sprintf("the source %s does not tell its time, so its clock and time zone are not checked: %v", s.name, err), "")
 		return
 	}
+	if apart := ClockApart(server, before, after); apart != "" {
+		s.warnOfTime(&s.lints, fmt.Sprintf("the clock of the source %s is %s", s.name, apart), clockHint)
+	}
+	if zone := OtherZone(server); setting == nil && zone != "" {
+		s.warnOfTime(&s.lints, fmt.Sprintf("the server's time zone of the source %s is %s, and the source has no timezone: times without a zone are read as UTC", s.name, zone),
+			fmt.Sprintf("set sources.%s.timezone to the zone of the times in its tables: the server's, or UTC where they hold that; a timezone that is set is not compared", s.name))
+	}
+}
+
+// ClockApart says how far a server's clock is from this machine's, such as "3s ahead of this machine's". It returns ""
+// for clocks that agree. before and after are this machine's times of the question and the answer.
+func ClockApart(server, before, after time.Time) string {
 	apart, behind := server.Sub(after), before.Sub(server)
 	switch {
 	case apart > mostApart:
-		s.warnOfTime(&s.lints, fmt.Sprintf("the clock of the source %s is %s ahead of this machine's", s.name, roundUp(apart)), clockHint)
+		return roundUp(apart) + " ahead of this machine's"
 	case behind > mostApart:
-		s.warnOfTime(&s.lints, fmt.Sprintf("the clock of the source %s is %s behind this machine's", s.name, roundUp(behind)), clockHint)
+		return roundUp(behind) + " behind this machine's"
 	}
-	if setting == nil && differ(server, time.UTC) {
-		s.warnOfTime(&s.lints, fmt.Sprintf("the server's time zone of the source %s is %s, and the source has no timezone: times without a zone are read as UTC", s.name, named(server)),
-			fmt.Sprintf("set sources.%s.timezone to the zone of the times in its tables: the server's, or UTC where they hold that; a timezone that is set is not compared", s.name))
+	return ""
+}
+
+// OtherZone returns the name of the zone of a server's time. It returns "" for a zone that shows the times of UTC.
+func OtherZone(server time.Time) string {
+	if !differ(server, time.UTC) {
+		return ""
 	}
+	return named(server)
 }
 
 const clockHint = "synchronize both clocks with NTP: NOW() in a probe and :now differ by this time"

@@ -66,7 +66,7 @@ func TestFunctionsOfReader(t *testing.T) {
 	d := testenv.MariaDB(t)
 	user := "reader_" + d.Name
 	exec(t, d, "CREATE TABLE bins (id int); CREATE FUNCTION plain() RETURNS int RETURN 1; CREATE VIEW stored AS SELECT plain() AS n; CREATE USER "+user+" IDENTIFIED BY 'x'; "+
-		"GRANT SELECT ON "+d.Name+".bins TO "+user+"; GRANT SELECT ON "+d.Name+".stored TO "+user)
+		"GRANT SELECT, INSERT ON "+d.Name+".bins TO "+user+"; GRANT SELECT ON "+d.Name+".stored TO "+user)
 	t.Cleanup(func() { exec(t, d, "DROP USER "+user) })
 	u, err := url.Parse(d.URL())
 	if err != nil {
@@ -88,7 +88,7 @@ func TestDangers(t *testing.T) {
 	d := testenv.MariaDB(t)
 	user := "danger_" + d.Name
 	exec(t, d, "CREATE TABLE bins (id int); CREATE FUNCTION plain() RETURNS int RETURN 1; CREATE FUNCTION calm() RETURNS int READS SQL DATA RETURN 1; CREATE USER "+user+" IDENTIFIED BY 'x'; "+
-		"GRANT SELECT ON "+d.Name+".bins TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".plain TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".calm TO "+user+"; GRANT FILE ON *.* TO "+user)
+		"GRANT SELECT, INSERT ON "+d.Name+".bins TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".plain TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".calm TO "+user+"; GRANT FILE ON *.* TO "+user)
 	t.Cleanup(func() { exec(t, d, "DROP USER "+user) })
 	u, err := url.Parse(d.URL())
 	if err != nil {
@@ -106,7 +106,7 @@ func TestDangers(t *testing.T) {
 		}
 		return names
 	}
-	if got := strings.Join(ask(), " "); got != "FILE "+d.Name+".plain" {
+	if got := strings.Join(ask(), " "); got != "FILE "+d.Name+".plain INSERT on `"+d.Name+"`.`bins`" {
 		t.Error(got)
 	}
 	if got := ask(); len(got) != 0 {

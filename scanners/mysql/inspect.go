@@ -115,7 +115,7 @@ var rights = map[string]string{
 	"EXECUTE": "calls every stored function", "CREATE ROUTINE": "makes functions", "CONNECTION ADMIN": "ends connections of others", "SET USER": "makes functions in the name of others",
 }
 
-// Dangers returns the rights that let the user act on the server, and the stored functions that the user may call and
+// Dangers returns the rights that let the user act on the server or change tables, and the stored functions that the user may call and
 // that do not declare that they only read.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var dangers []scanners.Danger
@@ -123,6 +123,10 @@ func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 		found, err := t.texts(ctx, dangersSQL)
 		for _, values := range found {
 			database, name, access, user := values[0], values[1], values[2], values[3]
+			if access == "WRITES" {
+				dangers = append(dangers, scanners.Danger{Name: name + " on " + database, Does: "changes rows", Revoke: "REVOKE " + name + " ON " + database + " FROM " + user + ";", Writes: true})
+				continue
+			}
 			if database == "" {
 				dangers = append(dangers, scanners.Danger{Name: name, Does: rights[name], Revoke: "REVOKE " + name + " ON *.* FROM " + user + ";"})
 				continue

@@ -1,7 +1,8 @@
 -- The functions that the user may execute, and through which grantee.
 -- No arguments. One row for each function and grantee: the function's name as in the configuration, its bare name, its
 -- arguments, the schema, the grantee (empty for PUBLIC). Then one row for each right of the role itself: NULL, the
--- right's name, NULL, NULL, the role.
+-- right's name, NULL, NULL, the role. Then one row for each schema with tables that the user may change: NULL, WRITES,
+-- the rights, the schema, the grantee.
 SELECT CASE WHEN n.nspname = 'pg_catalog' THEN '' ELSE pg_catalog.quote_ident(n.nspname) || '.' END || pg_catalog.quote_ident(p.proname),
        p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid), pg_catalog.quote_ident(n.nspname),
        CASE WHEN a.grantee = 0 THEN '' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END
@@ -19,4 +20,14 @@ WHERE r.rolname IN ('pg_signal_backend', 'pg_read_server_files', 'pg_write_serve
 UNION ALL
 SELECT NULL, 'SUPERUSER', NULL, NULL, pg_catalog.quote_ident(current_user)
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user AND r.rolsuper
+UNION ALL
+SELECT NULL, 'WRITES', pg_catalog.string_agg(DISTINCT a.privilege_type, ', ' ORDER BY a.privilege_type), pg_catalog.quote_ident(n.nspname),
+       CASE WHEN a.grantee = 0 THEN '' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) a
+WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
+  AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+  AND (a.grantee = 0 OR pg_catalog.pg_has_role(a.grantee, 'USAGE'))
+GROUP BY n.nspname, a.grantee
 ORDER BY 1, 3, 5

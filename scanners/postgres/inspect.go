@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -190,7 +191,7 @@ func (n *planNode) write(b *strings.Builder, depth int) {
 var dangersSQL string
 
 // Dangers returns the functions that the user may execute and that act on the server, reach its files or another
-// server, write, or run SQL from a text. A superuser may do everything, so for a superuser that is the only entry.
+// server, write, or run SQL from a text, and the schemas whose tables the user may change. A superuser may do everything, so for a superuser that is the only entry.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var found [][]string
 	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) (err error) {
@@ -201,7 +202,11 @@ func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	for _, values := range found {
 		name, bare, arguments, schema, grantee := values[0], values[1], values[2], values[3], values[4]
 		if name == "" && bare == "SUPERUSER" {
-			return []scanners.Danger{{Name: "SUPERUSER", Does: "may do everything", Revoke: "ALTER ROLE " + grantee + " NOSUPERUSER;"}}, err
+			return []scanners.Danger{{Name: "SUPERUSER", Does: "may do everything", Revoke: "ALTER ROLE " + grantee + " NOSUPERUSER;", Writes: true}}, err
+		}
+		if name == "" && bare == "WRITES" {
+			dangers = append(dangers, writes(arguments, schema, grantee))
+			continue
 		}
 		if name == "" {
 			dangers = append(dangers, scanners.Danger{Name: bare, Does: "is a role with rights over the server", Revoke: "REVOKE " + bare + " FROM " + grantee + ";"})
@@ -219,6 +224,14 @@ func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 		})
 	}
 	return dangers, err
+}
+
+// writes returns the right to change tables of a schema. Probes cannot use it: their transactions are read-only.
+func writes(rights, schema, grantee string) scanners.Danger {
+	return scanners.Danger{
+		Name: rights + " on tables of schema " + schema, Does: "changes rows",
+		Revoke: "REVOKE " + rights + " ON ALL TABLES IN SCHEMA " + schema + " FROM " + cmp.Or(grantee, "PUBLIC") + ";", Writes: true,
+	}
 }
 
 // dangerous returns what a function does, if a rollback does not undo it. Functions that change a session, take locks
