@@ -26,6 +26,9 @@ type RuleMaker struct {
 	types  catalog.Catalog
 }
 
+// mostTried is how many tables Suitable looks at.
+const mostTried = 100
+
 // Source returns the name of the source whose tables the maker reads.
 func (m *RuleMaker) Source() string { return m.name }
 
@@ -85,6 +88,26 @@ func (m *RuleMaker) Start(ctx context.Context, table string) (*NewRule, error) {
 	r.Source, r.Sink = m.name, m.sink()
 	r.ID = m.freeID(r.ID)
 	return r, nil
+}
+
+// Suitable returns the first table from which a whole rule can be proposed, without questions. Without such a table it
+// returns a *UsageError.
+func (m *RuleMaker) Suitable(ctx context.Context) (string, error) {
+	names, err := m.Tables(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names[:min(len(names), mostTried)] {
+		r, err := m.Start(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if r.Where != "" && len(r.Key) > 0 && r.Type != "" {
+			return name, nil
+		}
+	}
+	return "", wrongUse("no table of the source %s has a key, a quantity and the fields of a type; name one with --table, --where, --key and --type; %s",
+		m.name, listed("tables", names[:min(len(names), mostTried)]))
 }
 
 func (m *RuleMaker) noTable(ctx context.Context, name string) error {

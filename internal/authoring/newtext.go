@@ -126,12 +126,15 @@ func (r *NewRule) shown() (names []string, quantity string) {
 
 func (r *NewRule) noticeTitle() string {
 	names, quantity := r.shown()
-	title := r.Title
+	title, colon, isAt := r.Title, ": ", " is at "
+	if r.Language == "zh" {
+		title, colon, isAt = bare(r.Table)+" 需要处理", "：", " 为 "
+	}
 	if len(names) > 0 {
-		title += ": {{ ." + strings.Join(names, " }} {{ .") + " }}"
+		title += colon + "{{ ." + strings.Join(names, " }} {{ .") + " }}"
 	}
 	if quantity != "" {
-		title += " is at {{ ." + quantity + " }}"
+		title += isAt + "{{ ." + quantity + " }}"
 	}
 	return title
 }

@@ -28,6 +28,7 @@ type NewRule struct {
 	Warehouse string // An expression.
 	Fields    []NewField
 	Sink      string
+	Language  string // Of the texts for people: zh, or en where it is another or none.
 }
 
 // NewColumn is a column of the table.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,9 @@ type newFlags struct {
 	source, table, id, typ, where, warehouse, cron, out string
 	key                                                 []string
 	fields                                              map[string]string
+	language, place                                     string // what init adds: of authoring.NewRule.Language; the warehouse where no column has it
 	ask, yes, force, test                               bool
+	first                                               bool // the first rule of a site: its file is the proposed one, with a test
 	given                                               func(flag string) bool
 }
 
@@ -97,25 +100,12 @@ func (c ruleCommands) newRule(ctx context.Context, f *newFlags) error {
 
 // make collects the answers, checks the resulting rule, and writes the files.
 func (c ruleCommands) make(ctx context.Context, w *wizard) error {
-	rule, err := w.rule(ctx)
-	if err != nil {
-		return err
-	}
-	files, err := w.files(rule)
+	rule, files, sound, err := c.draft(ctx, w)
 	if err != nil {
 		return err
 	}
 	if w.prompt != nil {
-		fmt.Fprintf(c.Err, "\n%s\n", files[0].Text)
-	}
-	problems, warnings := w.maker.Check(ctx, shortPath(files[0].Path), files[0].Text)
-	printProblems(c.Err, problems)
-	printWarnings(c.Err, warnings)
-	if len(problems) > 0 && w.prompt == nil {
-		return fmt.Errorf("nothing was written: the rule would not run")
-	}
-	if w.prompt != nil {
-		ok, err := w.prompt.Yes(fmt.Sprintf("Write the rule to %s?", shortPath(files[0].Path)), len(problems) == 0)
+		ok, err := w.prompt.Yes(fmt.Sprintf("Write the rule to %s?", shortPath(files[0].Path)), sound)
 		if err != nil {
 			return err
 		}
@@ -124,6 +114,27 @@ func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 		}
 	}
 	return c.writeNew(w, rule, files)
+}
+
+// draft collects the answers and checks what they come to. sound tells whether the rule would run; without a prompt, a rule that would not
+// run is an error.
+func (c ruleCommands) draft(ctx context.Context, w *wizard) (rule *authoring.NewRule, files []authoring.NewFile, sound bool, err error) {
+	if rule, err = w.rule(ctx); err != nil {
+		return nil, nil, false, err
+	}
+	if files, err = w.files(rule); err != nil {
+		return nil, nil, false, err
+	}
+	if w.prompt != nil {
+		fmt.Fprintf(c.Err, "\n%s\n", files[0].Text)
+	}
+	problems, warnings := w.maker.Check(ctx, shortPath(files[0].Path), files[0].Text)
+	printProblems(c.Err, problems)
+	printWarnings(c.Err, warnings)
+	if len(problems) > 0 && w.prompt == nil {
+		return nil, nil, false, fmt.Errorf("nothing was written: the rule would not run")
+	}
+	return rule, files, len(problems) == 0, nil
 }
 
 func (c ruleCommands) writeNew(w *wizard, rule *authoring.NewRule, files []authoring.NewFile) error {
@@ -197,6 +208,7 @@ func (w *wizard) rule(ctx context.Context) (*authoring.NewRule, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Language = w.language
 	for _, step := range []func(*authoring.NewRule) error{w.askWhere, w.askKey, w.askType, w.askFields, w.askWarehouse, w.askCron, w.askID} {
 		if err := step(r); err != nil {
 			return nil, err
@@ -310,7 +322,7 @@ func (w *wizard) askFields(r *authoring.NewRule) error {
 
 func (w *wizard) askWarehouse(r *authoring.NewRule) (err error) {
 	r.Warehouse, err = w.answer("warehouse", w.warehouse, terminal.Question{
-		Text: `Warehouse: a column, or a name in quotes such as "w1"`, Proposal: r.Warehouse, Choices: r.ColumnNames(),
+		Text: `Warehouse: a column, or a name in quotes such as "w1"`, Proposal: cmp.Or(r.Warehouse, w.place), Choices: r.ColumnNames(),
 	})
 	return err
 }
@@ -340,6 +352,9 @@ func (w *wizard) askID(r *authoring.NewRule) error {
 
 // files asks for the path of the rule file.
 func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
+	if w.first {
+		return w.maker.Files(r, w.maker.DefaultFile(r), true)
+	}
 	path, err := w.answer("out", w.out, terminal.Question{Text: "File", Proposal: shortPath(w.maker.DefaultFile(r)), Check: func(answer string) error {
 		if _, err := os.Stat(answer); err == nil && !w.force {
 			return fmt.Errorf("%s is there already; --force replaces it", answer)

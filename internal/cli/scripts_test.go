@@ -43,6 +43,8 @@ func TestScripts(t *testing.T) {
 			// postgres VAR: the URL of a fresh database.
 			"sqlite":   sqliteFile,
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Postgres(t)) },
+			// redis VAR: the URL of a Redis.
+			"redis": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Redis(t).URL()) },
 			// pgbouncer MODE URL VAR: the URL by way of a PgBouncer.
 			"pgbouncer": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv(args[2], testenv.PgBouncer(t, args[1], args[0]))
