@@ -110,6 +110,21 @@ type Referrer interface {
 	CheckSinks(at settings.Section, site map[string]Settings)
 }
 
+// Reachable are settings of a push channel whose other side is one server.
+type Reachable interface {
+	// Endpoint returns where the channel connects. It is called only for settings without faults.
+	Endpoint() Endpoint
+}
+
+// Endpoint is a server of a push channel.
+type Endpoint struct {
+	Address    string // host:port
+	TLS        bool   // The connection begins with TLS.
+	ServerName string // The name in the server's certificate.
+	CA         string // A file with authorities to trust in place of the system's. Empty means the system's.
+	Cert, Key  string // Files with the client's certificate and its key. Empty means none.
+}
+
 // Header begins the settings of every sink.
 type Header struct {
 	Type string `yaml:"type" doc:"the type of the sink"`

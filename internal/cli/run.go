@@ -18,6 +18,7 @@ import (
 	"tallyman/engine/trial/rulediff"
 	"tallyman/engine/trial/ruletest"
 	"tallyman/internal/app"
+	"tallyman/internal/app/doctor"
 	"tallyman/internal/app/sourcetest"
 	"tallyman/internal/authoring"
 	"tallyman/internal/cli/terminal"
@@ -177,6 +178,8 @@ type Services struct {
 	CheckRules func(ctx context.Context, cfg *config.Config, o authoring.CheckOptions) (authoring.Checked, error)
 	// CheckSources asks every source what its user may do besides reading.
 	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
+	// Examine looks at a site from its configuration.
+	Examine func(ctx context.Context, cfg *config.Config, o doctor.Options) []doctor.Finding
 	// TestSource runs the test suite of the drivers against a database server.
 	TestSource func(ctx context.Context, o sourcetest.Target) (*sourcetest.Report, error)
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
@@ -227,6 +230,7 @@ func Default() Services {
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,
+		Examine:       doctor.Examine,
 		TestSource:    sourcetest.Run,
 		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error) {
 			m, err := commands.OpenRuleMaker(ctx, cfg, source)

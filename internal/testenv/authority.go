@@ -89,6 +89,9 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 		c.NotAfter = time.Now().Add(time.Hour)
 	}
 	c.NotBefore = c.NotAfter.Add(-3 * 24 * time.Hour)
+	if now := time.Now(); c.NotBefore.After(now) {
+		c.NotBefore = now.Add(-time.Hour)
+	}
 	parent := a.Cert
 	if parent == nil {
 		parent = c

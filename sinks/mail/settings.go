@@ -10,6 +10,7 @@ import (
 	netmail "net/mail"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"tallyman/internal/delivery"
@@ -94,6 +95,11 @@ func (s *Settings) NeedsAddress() string { return delivery.AddressMail }
 
 // SecretTexts implements sinks.Settings.
 func (s *Settings) SecretTexts() []string { return []string{s.Password.Reveal()} }
+
+// Endpoint implements sinks.Reachable.
+func (s *Settings) Endpoint() sinks.Endpoint {
+	return sinks.Endpoint{Address: net.JoinHostPort(string(s.Host), strconv.Itoa(s.Port)), TLS: s.TLS == TLS, ServerName: string(s.Host), CA: string(s.CA)}
+}
 
 // Open implements sinks.ChannelSettings.
 func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {

@@ -295,24 +295,37 @@ func (k *Keeper) Check(ctx context.Context) error {
 	return err
 }
 
-type configGetter interface {
-	asker
+// ConfigGetter is a connection to one server.
+type ConfigGetter interface {
 	ConfigGet(ctx context.Context, parameter string) *redis.MapStringStringCmd
 }
 
-func (k *Keeper) askPolicy(ctx context.Context, c configGetter) error {
+// AskPolicy returns ErrEvicts for a server that evicts keys. hidden tells that the server does not show its policy.
+func AskPolicy(ctx context.Context, c ConfigGetter) (hidden bool, err error) {
 	settings, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
 	if isRefused(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if policy := settings["maxmemory-policy"]; policy != "noeviction" && policy != "" {
+		return false, fmt.Errorf("%w (it is %s)", ErrEvicts, policy)
+	}
+	return false, nil
+}
+
+type policyAsker interface {
+	asker
+	ConfigGetter
+}
+
+func (k *Keeper) askPolicy(ctx context.Context, c policyAsker) error {
+	hidden, err := AskPolicy(ctx, c)
+	if hidden {
 		if s, err := askServer(ctx, c); err == nil && s.runID != "" { // not the in-process Redis, which never evicts
 			k.log.Warn("Redis does not show its maxmemory-policy. It must be noeviction.")
 		}
-		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if policy := settings["maxmemory-policy"]; policy != "noeviction" && policy != "" {
-		return fmt.Errorf("%w (it is %s)", ErrEvicts, policy)
-	}
-	return nil
+	return err
 }

@@ -178,6 +178,20 @@ func (s *Settings) SecretTexts() []string {
 	return list
 }
 
+// Endpoint implements sinks.Reachable.
+func (s *Settings) Endpoint() sinks.Endpoint {
+	u, err := url.Parse(s.URL.Reveal())
+	if err != nil {
+		return sinks.Endpoint{} // Not expected: such settings have a fault.
+	}
+	isTLS := u.Scheme == "https"
+	port := cmp.Or(u.Port(), map[bool]string{true: "443", false: "80"}[isTLS])
+	return sinks.Endpoint{
+		Address: net.JoinHostPort(u.Hostname(), port), TLS: isTLS, ServerName: cmp.Or(s.TLS.ServerName, u.Hostname()),
+		CA: string(s.TLS.CA), Cert: string(s.TLS.Cert), Key: string(s.TLS.Key),
+	}
+}
+
 // Open implements sinks.ChannelSettings.
 func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
 	o := Options{

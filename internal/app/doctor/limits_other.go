@@ -1,0 +1,9 @@
+//go:build !unix
+
+package doctor
+
+// openFiles returns false: the system has no such limit.
+func openFiles() (limit uint64, known bool) { return 0, false }
+
+// space returns false: the system is not asked.
+func space(string) (free, size uint64, known bool) { return 0, 0, false }
