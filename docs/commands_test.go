@@ -91,7 +91,7 @@ func tallymanIn(line string) (list [][]string) {
 			end()
 		case inside:
 			current = append(current, w)
-		case begins && (w == "tallyman" || strings.HasSuffix(w, "/tallyman")):
+		case begins && (w == "tallyman" || strings.HasSuffix(w, "/tallyman") && !strings.Contains(w, "=")):
 			inside = true
 		case begins && (strings.Contains(w, "=") || w == "export" || w == "exec" || w == "do" || w == "umask"):
 		default:
@@ -217,6 +217,7 @@ func TestCommandsInALine(t *testing.T) {
 	for line, want := range map[string]string{
 		`tallyman status # all`: "status",
 		`(umask 077; tallyman tokens create --subject "user:ann" > admin.token)`: "tokens create --subject user:ann",
+		`TALLYMAN_LEDGER__URL=postgres://a@b/tallyman tallyman migrate up`:       "migrate up",
 		`TALLYMAN_TOKEN=x bin/tallyman queue list | head`:                        "queue list",
 		`source <(tallyman completion bash)`:                                     "completion bash",
 		`echo tallyman`:                                                          "",

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"database/sql"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -50,13 +49,10 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// runSQL runs the statements on a server of their own kind that has the database wms.
+// runSQL runs the statements on a PostgreSQL that has the database wms.
 func runSQL(t *testing.T, b fenced) error {
 	t.Helper()
 	const tables = "CREATE TABLE bin_stock (id int); CREATE TABLE orders (id int); CREATE TABLE waves (id int);"
-	if b.mark == "run: MariaDB" {
-		return runOnMariaDB(t, "CREATE DATABASE wms; USE wms; "+tables+b.text)
-	}
 	server := testenv.PostgresServer(t)
 	psql := func(database, text string) error {
 		cmd := exec.CommandContext(t.Context(), "psql", "-qXv", "ON_ERROR_STOP=1", "-d", server.URL(database))
@@ -64,18 +60,6 @@ func runSQL(t *testing.T, b fenced) error {
 		return outcome(cmd)
 	}
 	return errors.Join(psql("postgres", "CREATE DATABASE wms"), psql("wms", tables), psql("wms", b.text))
-}
-
-func runOnMariaDB(t *testing.T, statements string) error {
-	t.Helper()
-	db, err := sql.Open("mysql", testenv.MariaDB(t).DSN())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	_, err = db.ExecContext(t.Context(), statements)
-	_, dropped := db.ExecContext(t.Context(), "DROP USER tallyman_probe; DROP DATABASE wms")
-	return errors.Join(err, dropped)
 }
 
 // runRedis starts a server with the settings.

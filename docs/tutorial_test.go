@@ -151,7 +151,9 @@ func tutorialLine(line, address string) string {
 	switch {
 	case line == "make build":
 		return ":"
-	case strings.HasPrefix(line, "tallyman serve "):
+	case strings.HasPrefix(line, "tallyman init site "):
+		return line + "\nsed -i 's/127.0.0.1:8080/" + address + "/' site/tallyman.yaml"
+	case line == "tallyman serve":
 		return line + ` >serve.log 2>&1 &
 trap 'kill $! && wait $! || true' EXIT
 for i in $(seq 300); do if grep -q 'The index is served' serve.log; then break; fi; sleep 0.1; done

@@ -106,7 +106,7 @@ func connected(t *testing.T, address string) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(t.Context()) }) //nolint:usetesting // a context that may be over closes the connection, too
+	t.Cleanup(func() { _ = conn.Close(t.Context()) })
 	return conn
 }
 

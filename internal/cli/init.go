@@ -57,7 +57,7 @@ variable, file:PATH is the content of a file.
 With --sql the command prints SQL and writes nothing. The SQL makes the roles of a database with the least rights: the owner and the application
 of a ledger in PostgreSQL (--for ledger), or the user that reads a source (--for source).`,
 		Example: `  tallyman init site
-  tallyman init site --yes --ledger 'postgres://tallyman_app@db1:5432/tallyman' --redis 'redis://redis:6379/0' --source '${WMS_URL}' --driver postgres --table bin_stock
+  tallyman init shanghai --yes --ledger 'postgres://tallyman_app@db1:5432/tallyman' --redis 'redis://redis:6379/0' --source '${WMS_URL}' --driver postgres --table bin_stock
   tallyman init --sql postgres | psql --dbname postgres
   tallyman init --sql postgres --for source --database wms --table bin_stock,orders`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -2,9 +2,45 @@ package scaffold
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
 	"strings"
 	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+
+	"tallyman/internal/testenv"
 )
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// TestSQLOfMariaDB runs the script on MariaDB. internal/app has a test with the scripts of PostgreSQL.
+func TestSQLOfMariaDB(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("mysql", testenv.MariaDB(t).DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	exec := func(statements string) error {
+		_, err := db.ExecContext(t.Context(), statements)
+		return err
+	}
+	script, err := SQL(Grants{Dialect: "mariadb", Tables: []string{"wms.bin_stock"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = exec("CREATE DATABASE wms; CREATE TABLE wms.bin_stock (id int); " + script)
+	unlocked := exec("ALTER USER tallyman_probe IDENTIFIED BY 'x' ACCOUNT UNLOCK")
+	var grants string
+	found := db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(PRIVILEGE_TYPE ORDER BY 1) FROM information_schema.TABLE_PRIVILEGES WHERE GRANTEE LIKE '%tallyman_probe%'").Scan(&grants)
+	if err := errors.Join(err, unlocked, found); err != nil || grants != "SELECT" {
+		t.Errorf("%v, grants %s", err, grants)
+	}
+	if err := exec("DROP USER tallyman_probe; DROP DATABASE wms"); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestPasswordsStandInFilesOfTheirOwn(t *testing.T) {
 	t.Parallel()

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"tallyman/internal/scaffold"
 	"tallyman/internal/testenv"
 	"tallyman/rules/probe"
 	"tallyman/scanners"
@@ -18,12 +18,12 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// site is a database with the role that docs/how-to/set-up-a-source.md recommends.
+// site is a database with the role that tallyman init --sql prints.
 type site struct {
 	owner, address, role string
 }
 
-// newSite runs the grants of the page, for the tables that the page names.
+// newSite runs the printed SQL for three tables.
 func newSite(t *testing.T) site {
 	t.Helper()
 	owner := testenv.Postgres(t)
@@ -33,18 +33,14 @@ func newSite(t *testing.T) site {
 	}
 	database := strings.Trim(u.Path, "/")
 	s := site{owner: owner, role: "tallyman_probe_" + database}
-	page, err := os.ReadFile("../../docs/how-to/set-up-a-source.md")
+	grants, err := scaffold.SQL(scaffold.Grants{Dialect: "postgres", For: scaffold.ForSource, Database: database, Tables: []string{"bin_stock", "orders", "waves"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	grants := regexp.MustCompile(`(?s)CREATE ROLE tallyman_probe .*?` + "```").FindString(string(page))
-	if !strings.Contains(grants, "GRANT SELECT ON bin_stock") {
-		t.Fatal("docs/how-to/set-up-a-source.md has no grants for PostgreSQL; where have they gone?")
-	}
-	grants = strings.NewReplacer("```", "", "tallyman_probe", s.role, "DATABASE wms", "DATABASE "+database, "'…'", "'x'").Replace(grants)
+	grants = strings.ReplaceAll(grants, "tallyman_probe", s.role)
 	exec(t, owner, `CREATE TABLE bin_stock (wh_id int, bin_code text, sku text, qty numeric(12,3), changed_at timestamptz);
 		CREATE TABLE orders (id int); CREATE TABLE waves (id int); INSERT INTO bin_stock VALUES (1, 'A-01', 'S1', -3, now())`)
-	exec(t, owner, grants)
+	exec(t, owner, grants+"ALTER ROLE "+s.role+" PASSWORD 'x';")
 	t.Cleanup(func() { exec(t, owner, "DROP OWNED BY "+s.role+"; DROP ROLE "+s.role) })
 	u.User = url.UserPassword(s.role, "x")
 	s.address = u.String()

@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestDangers runs as the role of docs/how-to/set-up-a-source.md, and then runs the proposed SQL. Afterwards no danger is left, and
+// TestDangers runs as the role that tallyman init --sql prints, and then runs the proposed SQL. Afterwards no danger is left, and
 // probes work as before.
 func TestDangers(t *testing.T) {
 	t.Parallel()

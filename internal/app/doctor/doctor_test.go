@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/docs/codetest"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/scaffold"
@@ -223,4 +224,15 @@ func TestAServer(t *testing.T) {
 	sick := OfServer(&wire.StatusReport{Node: "a", Version: "1", Health: []wire.Health{{Part: "source", Name: "wms", Error: "out"}}}, "1")
 	expect(t, sick, map[string]string{CodeServer + " a": "wrong source wms: out"})
 	expect(t, []Finding{ServerOut(net.ErrClosed)}, map[string]string{CodeServer: "wrong"})
+}
+
+// TestThePageHasEveryCode holds docs/how-to/doctor.md against the codes.
+func TestThePageHasEveryCode(t *testing.T) {
+	t.Parallel()
+	page := codetest.ReadFile(t, "../../../docs/how-to/doctor.md")
+	for code := range codetest.Declared(t, codetest.Constant, "*.go") {
+		if !strings.Contains(page, "\n| `"+code+"` | ") {
+			t.Errorf("docs/how-to/doctor.md has no line for %s", code)
+		}
+	}
 }

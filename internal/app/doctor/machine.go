@@ -111,7 +111,7 @@ func checkDisk(_ context.Context, cfg *config.Config, _ Options) []Finding {
 
 // diskFinding returns the finding about the free and the whole space of a disk, in bytes.
 func diskFinding(folder string, free, size uint64) Finding {
-	share := int(free * 100 / size)
+	share := free * 100 / size
 	found := fmt.Sprintf("%d MB (%d %%) are free in %s", free/bytesPerMiB, share, folder)
 	const way = "free or add disk space: a ledger that cannot grow refuses commits"
 	switch {
