@@ -33,7 +33,7 @@ func (a *App) openLedger(ctx context.Context) error {
 // nodeTime returns the time that the node goes by; nil means the ledger's clock.
 func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
-		if _, err := migrateLedger(ctx, cfg); err != nil {
+		if _, err := migrateLedger(ctx, cfg, sqlite.Expand, postgres.Expand); err != nil {
 			return nil, err
 		}
 	}
@@ -73,13 +73,14 @@ func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, er
 	return l, nil
 }
 
-func migrateLedger(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, error) {
+// migrateLedger calls file for a ledger in a file, and server for a ledger on a server.
+func migrateLedger(ctx context.Context, cfg config.Ledger, file, server func(context.Context, string) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
 	var done []ledger.Migration
 	var err error
 	if cfg.Driver == config.SQLite {
-		done, err = sqlite.Migrate(ctx, cfg.Path)
+		done, err = file(ctx, cfg.Path)
 	} else {
-		done, err = postgres.Migrate(ctx, cfg.URL.Reveal())
+		done, err = server(ctx, cfg.URL.Reveal())
 	}
 	return done, explain("bring the ledger's schema up to date", err)
 }
@@ -87,7 +88,12 @@ func migrateLedger(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, 
 // Migrate brings the schema of the configured ledger to this program's version. Migrate returns the migrations that it
 // applied.
 func Migrate(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
-	return migrateLedger(ctx, cfg.Ledger)
+	return migrateLedger(ctx, cfg.Ledger, sqlite.Migrate, postgres.Migrate)
+}
+
+// Expand is Migrate without the contract migrations that this program can do without.
+func Expand(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
+	return migrateLedger(ctx, cfg.Ledger, sqlite.Expand, postgres.Expand)
 }
 
 // MigrateStatus returns every migration of the schema. A pending migration has no time.

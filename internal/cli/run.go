@@ -172,6 +172,8 @@ type Services struct {
 	Serve func(ctx context.Context, cfg *config.Config, o ServeOptions) error
 	// Migrate brings the ledger's schema up to date, and returns the steps that it has run.
 	Migrate func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
+	// Expand is Migrate without the contract steps that this program can do without.
+	Expand func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// MigrateStatus returns every step, the pending ones without a time.
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// CheckRules checks rule files. Without cfg it checks only what needs no source, sink or type.
@@ -227,6 +229,7 @@ func Default() Services {
 	return Services{
 		Serve:         runNode,
 		Migrate:       app.Migrate,
+		Expand:        app.Expand,
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,

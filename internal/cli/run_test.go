@@ -100,17 +100,31 @@ func TestAnAddressThatIsTakenNamesTheFlag(t *testing.T) {
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
-	steps := []ledger.Migration{{Version: 1, Name: "start", Applied: at}, {Version: 2, Name: "more"}}
+	steps := []ledger.Migration{{Version: 1, Name: "start", Phase: ledger.Expand, Applied: at}, {Version: 2, Name: "more", Phase: ledger.Contract, Oldest: 2, Locks: "stock", Lasts: "1 s"}}
 	list := func(l ...ledger.Migration) func(context.Context, *config.Config) ([]ledger.Migration, error) {
 		return func(context.Context, *config.Config) ([]ledger.Migration, error) { return l, nil }
 	}
-	s := Services{Migrate: list(), MigrateStatus: list(steps...)}
+	s := Services{Migrate: list(), Expand: list(steps[1]), MigrateStatus: list(steps...)}
 	if code, out, _ := local(t, s, "migrate", "up"); code != ExitFine || out != "Nothing to do: the schema is up to date.\n" {
 		t.Errorf("up: %d %q", code, out)
 	}
-	want := "VERSION  NAME   APPLIED\n1        start  2026-06-01T08:00:00Z\n2        more   pending\n"
+	want := "VERSION  NAME   PHASE     APPLIED\n1        start  expand    2026-06-01T08:00:00Z\n2        more   contract  pending\n"
 	if code, out, _ := local(t, s, "migrate", "status"); code != ExitProblems || out != want {
 		t.Errorf("status: %d\n%s", code, out)
+	}
+	if _, out, _ := local(t, s, "migrate", "up", "--expand"); !strings.Contains(out, "more") {
+		t.Errorf("up --expand: %s", out)
+	}
+	plan := "VERSION  NAME  PHASE     LOCKS  LASTS\n2        more  contract  stock  1 s\n" +
+		"Version 1 of the schema cannot go on: stop all of its nodes before the contract step.\n"
+	if code, out, _ := local(t, s, "migrate", "up", "--plan"); code != ExitFine || out != plan {
+		t.Errorf("up --plan: %d\n%s", code, out)
+	}
+	if _, out, _ := local(t, s, "migrate", "up", "--plan", "-o", "json"); !strings.Contains(out, `"old_version": "stops"`) {
+		t.Errorf("up --plan as JSON: %s", out)
+	}
+	if _, out, _ := local(t, s, "migrate", "up", "--plan", "--expand"); out != "Nothing to do: the schema is up to date.\n" {
+		t.Errorf("up --plan --expand: %s", out)
 	}
 	if _, out, _ := local(t, s, "migrate", "status", "-o", "json"); !strings.Contains(out, `"applied": null`) {
 		t.Errorf("status as JSON: %s", out)

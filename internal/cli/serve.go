@@ -1,21 +1,17 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/auth"
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/config"
-	"tallyman/internal/ledger"
 	"tallyman/internal/logging"
 )
 
@@ -49,7 +45,7 @@ func (c nodeCommands) serve() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&c.listen, "listen", "", "host:port of the API; wins over http.listen")
-	cmd.Flags().BoolVar(&migrate, "migrate", false, "bring the ledger's schema up to date first (always done for SQLite)")
+	cmd.Flags().BoolVar(&migrate, "migrate", false, "apply the steps of the ledger's schema that this version needs (always done for SQLite)")
 	cmd.Flags().StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error; wins over telemetry.log.level")
 	cmd.Flags().StringVar(&c.logFormat, "log-format", "", "text or json; wins over telemetry.log.format")
 	return cmd
@@ -110,81 +106,6 @@ func (c nodeCommands) demo() *cobra.Command {
 
 // mostForklifts is the limit of --workers in the demo.
 const mostForklifts = 50
-
-// migrationForm is a migration of the schema in the output.
-type migrationForm struct {
-	Version int64      `json:"version"`
-	Name    string     `json:"name"`
-	Applied *time.Time `json:"applied"` // null = pending
-}
-
-func (c nodeCommands) migrate() *cobra.Command {
-	up := c.withConfig(&cobra.Command{
-		Use:     "up",
-		Short:   "Bring the ledger's schema up to date",
-		Example: "  tallyman migrate up --config site.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.loadConfig()
-			if err != nil {
-				return err
-			}
-			applied, err := c.services.Migrate(cmd.Context(), cfg)
-			if err != nil {
-				return err
-			}
-			return c.printMigrations(applied, "Nothing to do: the schema is up to date.")
-		},
-	})
-	status := c.withConfig(&cobra.Command{
-		Use:     "status",
-		Short:   "Show which steps of the schema are applied; exit code 1 while some are pending, or a newer version has applied more",
-		Example: "  tallyman migrate status --config site.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.loadConfig()
-			if err != nil {
-				return err
-			}
-			steps, err := c.services.MigrateStatus(cmd.Context(), cfg)
-			if err != nil && !errors.Is(err, ledger.ErrNewer) {
-				return err
-			}
-			if err := errors.Join(c.printMigrations(steps, "The ledger has no steps."), err); err != nil {
-				return err
-			}
-			for _, s := range steps {
-				if s.Applied.IsZero() {
-					return found()
-				}
-			}
-			return nil
-		},
-	})
-	return group("migrate", "Keep the ledger's schema at this program's version", up, status)
-}
-
-func (c nodeCommands) printMigrations(steps []ledger.Migration, none string) error {
-	forms := make([]migrationForm, len(steps))
-	rows := make([][]string, len(steps))
-	for i, s := range steps {
-		forms[i] = migrationForm{Version: s.Version, Name: s.Name}
-		applied := "pending"
-		if !s.Applied.IsZero() {
-			at := s.Applied.UTC()
-			forms[i].Applied = &at
-			applied = at.Format(time.RFC3339)
-		}
-		rows[i] = []string{strconv.FormatInt(s.Version, 10), s.Name, applied}
-	}
-	return c.print(forms, func(w io.Writer) {
-		if len(rows) == 0 {
-			fmt.Fprintln(w, none)
-			return
-		}
-		terminal.Columns(w, append([][]string{{"VERSION", "NAME", "APPLIED"}}, rows...))
-	})
-}
 
 // versionForm has the version of the program and of its source.
 type versionForm struct {

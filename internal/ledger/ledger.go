@@ -93,12 +93,25 @@ const (
 	StepCommitted = "committed" // The transaction of both was committed.
 )
 
-// Migration is one step of the schema.
+// The phases of a migration; docs/adr/migrations.md.
+const (
+	Expand   = "expand"   // The version before can go on.
+	Contract = "contract" // The migration removes what an earlier version needs.
+)
+
+// Migration is one step of the schema. A step of a newer version has its number and time alone.
 type Migration struct {
 	Version int64
 	Name    string
+	Phase   string
+	Oldest  int64     // of a contract step: the oldest version of the schema whose program may still use the ledger
+	Locks   string    // which tables the step locks, and whom the locks hold up
+	Lasts   string    // how long the step holds them
 	Applied time.Time // zero = pending
 }
+
+// GoesOn tells whether a program of that version of the schema can use the ledger after the step.
+func (m Migration) GoesOn(version int64) bool { return m.Phase == Expand || version >= m.Oldest }
 
 // Steps returns Step, or a function that does nothing where Step is nil.
 func (o *Options) Steps() func(step string) {

@@ -180,13 +180,22 @@ func steps() schema.Schema {
 // Migrate brings the schema to this program's version and returns the applied migrations. Nodes that migrate at the
 // same time wait for each other.
 func Migrate(ctx context.Context, url string) ([]ledger.Migration, error) {
+	return migrate(ctx, url, steps().Up)
+}
+
+// Expand is Migrate without the contract migrations that this program can do without.
+func Expand(ctx context.Context, url string) ([]ledger.Migration, error) {
+	return migrate(ctx, url, steps().Expand)
+}
+
+func migrate(ctx context.Context, url string, up schema.Migrate) ([]ledger.Migration, error) {
 	// One try per second for five minutes, because the migration of another node may take long.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock), lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: migrations: %w", err)
 	}
 	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) {
-		applied, err := steps().Up(ctx, db, goose.WithSessionLocker(locker))
+		applied, err := up(ctx, db, goose.WithSessionLocker(locker))
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +203,7 @@ func Migrate(ctx context.Context, url string) ([]ledger.Migration, error) {
 	})
 }
 
-// Status returns every migration of this program, in order, with the time when it was applied.
+// Status returns every migration of this program, in order, with the time when it was applied. It only reads.
 func Status(ctx context.Context, url string) ([]ledger.Migration, error) {
 	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
 }
@@ -229,5 +238,9 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return steps().Check(have)
+	var oldest int64
+	if err := l.pool.QueryRow(ctx, queries.Get("oldest")).Scan(&oldest); err != nil && !hasState(err, undefinedTable) {
+		return failed("the oldest version", err)
+	}
+	return steps().Check(have, oldest)
 }

@@ -118,6 +118,11 @@ func TestOpenRefusesAnotherSchema(t *testing.T) {
 		t.Fatalf("after: %+v, %v", status, err)
 	}
 	execute(t, url, "INSERT INTO ledger_schema (version_id, is_applied) VALUES (99999, true)")
+	open(t, url, ledger.Options{}) // A newer version has expanded the ledger.
+	if applied, err = postgres.Migrate(t.Context(), url); err != nil || len(applied) != 0 {
+		t.Fatalf("an expanded ledger: applied %+v, %v", applied, err)
+	}
+	execute(t, url, "UPDATE schema_oldest SET version = 99999")
 	for what, do := range map[string]func() error{
 		"open":    func() error { _, err := postgres.Open(t.Context(), url, ledger.Options{}); return err },
 		"migrate": func() error { _, err := postgres.Migrate(t.Context(), url); return err },
@@ -130,6 +135,21 @@ func TestOpenRefusesAnotherSchema(t *testing.T) {
 	}
 	if len(status) == 0 || status[0].Applied.IsZero() {
 		t.Errorf("the steps of a newer ledger: %+v", status)
+	}
+}
+
+// TestStatusOnlyReads asks in sessions that refuse every write, as a role does that may only read.
+func TestStatusOnlyReads(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	for _, applied := range []bool{false, true} {
+		if applied {
+			migrate(t, url)
+		}
+		status, err := postgres.Status(t.Context(), url+"&default_transaction_read_only=on")
+		if err != nil || len(status) == 0 || status[0].Applied.IsZero() == applied {
+			t.Errorf("applied %t: %+v, %v", applied, status, err)
+		}
 	}
 }
 

@@ -135,12 +135,25 @@ func OpenReadOnly(ctx context.Context, path string, opts ledger.Options) (*Ledge
 	if err := exists(path); err != nil {
 		return nil, err
 	}
-	pragmas := viewPragmas
+	return openView(ctx, path, readingPragmas(path), opts)
+}
+
+// readingPragmas returns the settings for reading the file as it is now.
+func readingPragmas(path string) string {
 	// A node that has the file open keeps a -wal file beside it.
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
-		pragmas = stillPragmas
+		return stillPragmas
 	}
-	return openView(ctx, path, pragmas, opts)
+	return viewPragmas
+}
+
+// openViewer opens the file for reading, whatever its schema.
+func openViewer(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", dsn(path, readingPragmas(path)))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: open %s: %w", path, err)
+	}
+	return db, nil
 }
 
 func openView(ctx context.Context, path, pragmas string, opts ledger.Options) (*Ledger, error) {
@@ -192,17 +205,32 @@ func steps() schema.Schema {
 // Migrate creates the file if it does not exist, brings its schema to this program's version and returns the applied
 // migrations. ErrInUse while a process has the file open.
 func Migrate(ctx context.Context, path string) ([]ledger.Migration, error) {
-	return withDB(path, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Up(ctx, db) })
+	return migrate(ctx, path, steps().Up)
 }
 
-// Status returns every migration of this program, in order, with the time when it was applied. ErrInUse while a
-// process has the file open: the schema is then at the version of that process.
+// Expand is Migrate without the contract migrations that this program can do without.
+func Expand(ctx context.Context, path string) ([]ledger.Migration, error) {
+	return migrate(ctx, path, steps().Expand)
+}
+
+// Status returns every migration of this program, in order, with the time when it was applied. It only reads, also
+// while a node has the file open. Where there is no file, every migration is pending.
 func Status(ctx context.Context, path string) ([]ledger.Migration, error) {
-	return withDB(path, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
+	if err := exists(path); errors.Is(err, ledger.ErrSchema) {
+		return steps().Steps()
+	} else if err != nil {
+		return nil, err
+	}
+	db, err := openViewer(path)
+	if err != nil {
+		return nil, err
+	}
+	list, err := steps().Status(ctx, db)
+	return list, errors.Join(err, db.Close())
 }
 
-// withDB opens the file in the form that goose needs, calls do and closes it.
-func withDB(path string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
+// migrate opens the file in the form that goose needs, calls up and closes it.
+func migrate(ctx context.Context, path string, up schema.Migrate) ([]ledger.Migration, error) {
 	lock, err := lockFile(path)
 	if err != nil {
 		return nil, err
@@ -211,21 +239,26 @@ func withDB(path string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger
 	if err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
-	list, err := do(db)
+	list, err := up(ctx, db)
 	return list, errors.Join(err, db.Close(), lock.release())
 }
 
 // Version returns the version of the schema; 0 = no schema.
 func (l *Ledger) Version(ctx context.Context) (int64, error) {
+	return l.schemaNumber(ctx, schema.Table, "version")
+}
+
+// schemaNumber returns the result of the query, or 0 where the table is not there.
+func (l *Ledger) schemaNumber(ctx context.Context, table, query string) (int64, error) {
 	var tables, v int64
-	if _, err := one(ctx, l.read, "has-schema", nil, &tables); err != nil {
-		return 0, failed("version", err)
+	if _, err := one(ctx, l.read, "has-table", []any{table}, &tables); err != nil {
+		return 0, failed(query, err)
 	}
 	if tables == 0 {
 		return 0, nil
 	}
-	if _, err := one(ctx, l.read, "version", nil, &v); err != nil {
-		return 0, failed("version", err)
+	if _, err := one(ctx, l.read, query, nil, &v); err != nil {
+		return 0, failed(query, err)
 	}
 	return v, nil
 }
@@ -235,5 +268,9 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return steps().Check(have)
+	oldest, err := l.schemaNumber(ctx, "schema_oldest", "oldest")
+	if err != nil {
+		return err
+	}
+	return steps().Check(have, oldest)
 }

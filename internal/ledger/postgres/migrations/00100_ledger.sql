@@ -1,3 +1,7 @@
+-- phase: expand
+-- locks: nothing that a node uses, because the tables are new
+-- lasts: under 1 s
+--
 -- Texts that are compared or sorted are COLLATE "C": bytewise, so that order and speed do not depend on the locale of
 -- the database. Times are µs since 1970, 0 = never.
 
@@ -681,4 +685,10 @@ CREATE TABLE ledger_numbers (
 );
 INSERT INTO ledger_numbers VALUES
     ('types_version', 0), ('subscribed', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('queue_settings', 0), ('scope_lists', 0), ('rules', 0), ('restored', 0);
+
+-- The oldest version of the schema whose program may use this ledger, in one row; docs/adr/migrations.md.
+CREATE TABLE schema_oldest (
+    version bigint NOT NULL
+);
+INSERT INTO schema_oldest VALUES (100);
 -- +goose StatementEnd

@@ -107,6 +107,10 @@ WHERE f.rule = old.rule AND f.scope = old.scope AND f.term = old.term AND f.last
 WITH rest AS (DELETE FROM past_firings_rest WHERE last_due < $1)
 DELETE FROM firings f WHERE f.last_due < $1 AND NOT EXISTS (SELECT FROM rule_scopes s WHERE s.rule = f.rule AND s.scope = f.scope);
 
+-- name: oldest
+-- Result: the oldest version of the schema whose program may use the ledger.
+SELECT version FROM schema_oldest;
+
 -- name: version
 -- Result: the version of the schema.
 SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;

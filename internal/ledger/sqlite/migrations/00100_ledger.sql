@@ -1,3 +1,7 @@
+-- phase: expand
+-- locks: nothing that a node uses, because the tables are new
+-- lasts: under 1 s
+--
 -- Times are µs since 1970, 0 = never. Texts compare bytewise, which is SQLite's own way. Every table is STRICT.
 
 -- +goose Up
@@ -571,4 +575,10 @@ CREATE TABLE ledger_numbers (
 INSERT INTO ledger_numbers VALUES
     ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('queue_settings', 0), ('scope_lists', 0), ('rules', 0),
     ('restored', 0);
+
+-- The oldest version of the schema whose program may use this ledger, in one row; docs/adr/migrations.md.
+CREATE TABLE schema_oldest (
+    version INTEGER NOT NULL
+) STRICT;
+INSERT INTO schema_oldest VALUES (100);
 -- +goose StatementEnd

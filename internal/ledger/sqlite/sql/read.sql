@@ -61,9 +61,13 @@ SELECT type, rule, status, count(*), max(created_at) FROM notices GROUP BY type,
 -- Result: the version of the schema.
 SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;
 
--- name: has-schema
--- Result: 1 if the table of versions is there.
-SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'ledger_schema';
+-- name: oldest
+-- Result: the oldest version of the schema whose program may use the ledger.
+SELECT version FROM schema_oldest;
+
+-- name: has-table
+-- ?1 a table. Result: 1 if the table is there.
+SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1;
 
 -- name: long-expired
 -- Pending deliveries whose notice expired long ago. If their sink no longer exists, nothing else ends them.

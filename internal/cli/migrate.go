@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/cli/terminal"
+	"tallyman/internal/ledger"
+)
+
+// migrationForm is a migration of the schema in the output.
+type migrationForm struct {
+	Version int64      `json:"version"`
+	Name    string     `json:"name"`  // "" = the step of a newer version
+	Phase   string     `json:"phase"` // expand or contract
+	Oldest  int64      `json:"oldest,omitempty"`
+	Locks   string     `json:"locks"`
+	Lasts   string     `json:"lasts"`
+	Applied *time.Time `json:"applied"` // null = pending
+}
+
+// planForm says what migrate up would do.
+type planForm struct {
+	Schema     int64           `json:"schema"`      // the version of the ledger's schema; 0 = none
+	OldVersion string          `json:"old_version"` // whether its nodes can go on: goes_on, stops, or none
+	Steps      []migrationForm `json:"steps"`
+}
+
+const upToDate = "Nothing to do: the schema is up to date."
+
+func (c nodeCommands) migrate() *cobra.Command {
+	return group("migrate", "Keep the ledger's schema at this program's version", c.migrateUp(), c.migrateStatus())
+}
+
+func (c nodeCommands) migrateUp() *cobra.Command {
+	var plan, expand bool
+	cmd := c.withConfig(&cobra.Command{
+		Use:   "up",
+		Short: "Bring the ledger's schema up to date",
+		Example: "  tallyman migrate up --plan --config site.yaml\n" +
+			"  tallyman migrate up --expand --config site.yaml",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			if plan {
+				steps, err := c.services.MigrateStatus(cmd.Context(), cfg)
+				if err != nil {
+					return err
+				}
+				return c.printPlan(steps, expand)
+			}
+			migrate := c.services.Migrate
+			if expand {
+				migrate = c.services.Expand
+			}
+			applied, err := migrate(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			return c.printMigrations(applied, upToDate)
+		},
+	})
+	cmd.Flags().BoolVar(&plan, "plan", false, "show the steps, their locks and whether the old version can go on; change nothing")
+	cmd.Flags().BoolVar(&expand, "expand", false, "leave out the last contract steps, so that the old version can go on")
+	return cmd
+}
+
+func (c nodeCommands) migrateStatus() *cobra.Command {
+	return c.withConfig(&cobra.Command{
+		Use:     "status",
+		Short:   "Show which steps of the schema are applied; exit code 1 while some are pending, or this version cannot use the ledger",
+		Example: "  tallyman migrate status --config site.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			steps, err := c.services.MigrateStatus(cmd.Context(), cfg)
+			if err != nil && !errors.Is(err, ledger.ErrNewer) {
+				return err
+			}
+			if err := errors.Join(c.printMigrations(steps, "The ledger has no steps."), err); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(steps, isPending) {
+				return found()
+			}
+			return nil
+		},
+	})
+}
+
+func isPending(m ledger.Migration) bool { return m.Applied.IsZero() }
+
+func (c nodeCommands) printMigrations(steps []ledger.Migration, none string) error {
+	forms := make([]migrationForm, len(steps))
+	rows := [][]string{{"VERSION", "NAME", "PHASE", "APPLIED"}}
+	for i, s := range steps {
+		forms[i] = formOf(s)
+		name, applied := s.Name, "pending"
+		if name == "" {
+			name = "a newer version's"
+		}
+		if !isPending(s) {
+			applied = s.Applied.UTC().Format(time.RFC3339)
+		}
+		rows = append(rows, []string{strconv.FormatInt(s.Version, 10), name, s.Phase, applied})
+	}
+	return c.print(forms, func(w io.Writer) {
+		if len(steps) == 0 {
+			fmt.Fprintln(w, none)
+			return
+		}
+		terminal.Columns(w, rows)
+	})
+}
+
+func formOf(s ledger.Migration) migrationForm {
+	form := migrationForm{Version: s.Version, Name: s.Name, Phase: s.Phase, Oldest: s.Oldest, Locks: s.Locks, Lasts: s.Lasts}
+	if !isPending(s) {
+		at := s.Applied.UTC()
+		form.Applied = &at
+	}
+	return form
+}
+
+// printPlan prints the pending steps; where expand is true, without the contract steps after the last expand step.
+func (c nodeCommands) printPlan(steps []ledger.Migration, expand bool) error {
+	plan := planForm{OldVersion: "none", Steps: []migrationForm{}}
+	for _, s := range steps {
+		if !isPending(s) {
+			plan.Schema = s.Version
+		}
+	}
+	if plan.Schema > 0 {
+		plan.OldVersion = "goes_on"
+	}
+	if expand {
+		for len(steps) > 0 && steps[len(steps)-1].Phase == ledger.Contract {
+			steps = steps[:len(steps)-1]
+		}
+	}
+	rows := [][]string{{"VERSION", "NAME", "PHASE", "LOCKS", "LASTS"}}
+	for _, s := range steps {
+		if !isPending(s) {
+			continue
+		}
+		if plan.Schema > 0 && !s.GoesOn(plan.Schema) {
+			plan.OldVersion = "stops"
+		}
+		plan.Steps = append(plan.Steps, formOf(s))
+		rows = append(rows, []string{strconv.FormatInt(s.Version, 10), s.Name, s.Phase, s.Locks, s.Lasts})
+	}
+	return c.print(plan, func(w io.Writer) {
+		if len(plan.Steps) == 0 {
+			fmt.Fprintln(w, upToDate)
+			return
+		}
+		terminal.Columns(w, rows)
+		switch plan.OldVersion {
+		case "none":
+			fmt.Fprintln(w, "No version uses the ledger yet.")
+		case "goes_on":
+			fmt.Fprintf(w, "Version %d of the schema can go on: replace its nodes one at a time.\n", plan.Schema)
+		default:
+			fmt.Fprintf(w, "Version %d of the schema cannot go on: stop all of its nodes before the contract step.\n", plan.Schema)
+		}
+	})
+}
