@@ -52,8 +52,8 @@ type Options struct {
 	KeepRuns  int            // Runs kept of each rule and scope. Default: 100.
 
 	// ForgetAfter is how long all nodes must have the same rules before the state of removed rules is closed.
-	// Default: 30s. An author who moves a rule between files may save one file long before the other, and a
-	// half-written file may look like a file without rules.
+	// Default: 30s. An author who moves a rule between files may save one file long before the other. A half-written
+	// file may look like a file without rules.
 	ForgetAfter time.Duration
 
 	// Step is called between the steps of a firing, of a delivery and of a removal; see the Step constants. A test can end

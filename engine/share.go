@@ -16,7 +16,7 @@ const courtesy = 200 * time.Millisecond
 // share says which node comes first for the firings of a rule in a scope. share is only a hint: the claim decides who
 // runs. The hint saves claims in vain, and lets a node build on the open findings of its own last run. Each node has a
 // number for each rule and scope, and the highest number comes first (rendezvous hashing). So a node that joins takes
-// an equal share from every other node, and the share of a node that leaves is spread over the others.
+// an equal share from every other node. The share of a node that leaves is spread over the other nodes.
 type share struct{ known atomic.Pointer[sessions] }
 
 // sessions are the sessions of the live nodes.

@@ -121,8 +121,8 @@ func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockSta
 	return c.ask(ctx, warehouses)
 }
 
-// Version returns the version that a page of Poll would have, at the cost of one small read of Redis that concurrent
-// callers share. Its errors are those of Poll.
+// Version returns the version that a page of Poll would have. It costs one small read of Redis, which concurrent callers
+// share. The errors are those of Poll.
 func (in poller) Version(ctx context.Context, q page.Query) (string, error) {
 	r, err := newReader(q)
 	if err != nil {

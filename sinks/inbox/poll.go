@@ -135,9 +135,9 @@ func (r *reader) wants(n *notice.Notice) bool {
 // mostMissed is how many missed notices of one inbox are counted. The log of an inbox remembers as many scores.
 const mostMissed = 1000
 
-// missed counts the notices that were delivered after the reader's cursor and that no later page will have. Either the
-// cap removed them, or they are older than the window with which the reader starts again. It returns -1 if the number
-// is unknown: with a filter, for a cursor of another query, or if an inbox has lost more notices than its log
+// missed counts the notices that were delivered after the reader's cursor and that no later page will have. Such notices
+// were removed by the cap, or are older than the window with which the reader starts again. missed returns -1 if the
+// number is unknown: with a filter, for a cursor of another query, or if an inbox has lost more notices than its log
 // remembers.
 func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason, s *slice) (int, error) {
 	switch reason {
@@ -211,7 +211,7 @@ func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason,
 	return len(missed), nil
 }
 
-// told returns the score up to which the reader's cursor knows that notices of an inbox were removed.
+// told returns the score up to which notices of an inbox were removed, as far as the reader's cursor knows.
 func (r *reader) told(inbox int) int64 {
 	score := r.cursor.Score
 	for _, gone := range r.cursor.Removed {
@@ -234,7 +234,8 @@ func each(cmd *redis.ZSliceCmd, f func(score int64)) bool {
 	return len(list) <= mostMissed
 }
 
-// Summary returns what a small window shows of the query's inboxes, from Redis alone. Its errors are those of Poll.
+// Summary returns the counts and the newest notices of the query's inboxes, from Redis alone. The errors are those of
+// Poll.
 func (in poller) Summary(ctx context.Context, q page.Query) (page.Summary, error) {
 	q.After, q.Since, q.Limit = "", 0, page.Latest
 	r, err := newReader(q)

@@ -14,8 +14,8 @@ import (
 )
 
 // Wait returns nil as soon as one of the query's inboxes may have changed since the version: by a notice, a mark, or a
-// new epoch. Otherwise it returns the context's error when the context ends. Hints wake it. Because a hint may get
-// lost, it also reads the clock every second.
+// new epoch. When the context ends earlier, Wait returns the context's error. Hints wake Wait. Because a hint may get
+// lost, Wait also reads the clock every second.
 func (in poller) Wait(ctx context.Context, q page.Query, version string) error {
 	r, err := newReader(q)
 	if err != nil {

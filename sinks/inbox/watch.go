@@ -12,8 +12,8 @@ import (
 
 // Watch calls news whenever one of the subscribers may have something new in the warehouse, until stop is called.
 // subscribers must be sorted and unique. One last call of news may come while stop runs. news must return at once. Any
-// number of watchers costs one small read of Redis per warehouse and second: hints name the subscribers, and show
-// whether a hint was lost.
+// number of watchers costs one small read of Redis per warehouse and second, because hints name the subscribers. The
+// read also shows whether a hint was lost.
 func (in poller) Watch(warehouse string, subscribers []string, news func()) (stop func()) {
 	w := &watch{warehouse: warehouse, subscribers: subscribers, news: news}
 	in.watches.enter(w)

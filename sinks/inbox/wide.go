@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A notice is wide if it is for more inboxes than one script call may touch. It is delivered in portions, but becomes
-// visible in all inboxes at once: its score lies above the warehouse's clock until the last call moves the clock past
-// it (see open.lua). A delivery that was interrupted continues with the same score when the notice is delivered again.
-// If another delivery comes first, the open one is undone.
+// A notice is wide if the notice is for more inboxes than one script call may touch. A wide notice is delivered in
+// portions, but becomes visible in all inboxes at once. Its score lies above the warehouse's clock until the last call
+// moves the clock past the score (see open.lua). An interrupted delivery continues with the same score when the notice
+// is delivered again. If another delivery comes first, the open delivery is undone.
 
 // wideGap is how many scores are left free below that of a wide notice, for marks that users make during its delivery.
 // wideGap is 10 ms of the clock, less than such a delivery takes.

@@ -17,7 +17,8 @@ const (
 type pushRecords struct {
 	records []item.Record
 	known   []item.PushAnswer
-	// given tells, without a ledger, whether the caller gave the id. Then an item with that id may not be this push's own.
+	// given is used without a ledger. It tells whether the caller gave the id; then an item with that id may come from
+	// another push.
 	given []bool
 }
 

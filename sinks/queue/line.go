@@ -138,7 +138,7 @@ func (p *replyReader) count() int64 {
 	return n
 }
 
-// readLease returns what a worker is told of an item that it has leased.
+// readLease returns the form of a leased item for its worker.
 func readLease(id, value string) (item.Lease, error) {
 	it, err := parseValue(id, value)
 	return item.Lease{

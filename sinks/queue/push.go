@@ -148,7 +148,7 @@ func (p *recordPicks) put(answers, got []string) {
 	}
 }
 
-// itemEntry carries new items into Redis. That may take several tries, also across epochs.
+// itemEntry carries new items into Redis. The items may need several tries, also across epochs.
 type itemEntry struct {
 	records []item.Record
 	tried   string   // the epoch of the last try; empty before the first
@@ -221,8 +221,8 @@ func isHolder(answer string) bool {
 	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired && answer != enqueuedElsewhere
 }
 
-// results makes the answer to the caller. An item that is new in the ledger was pushed by this call, whoever put it
-// into Redis. Without a ledger, an item whose id this push made counts as pushed, too.
+// results makes the answer to the caller. An item that is new in the ledger counts as pushed by this call, even if another
+// call put the item into Redis. Without a ledger, an item with an id from this push counts as pushed, too.
 func results(p *pushRecords, answers []string) []item.PushResult {
 	out := make([]item.PushResult, len(answers))
 	for i, answer := range answers {

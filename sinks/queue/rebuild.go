@@ -230,7 +230,7 @@ func restored(r *item.Record, epoch string) (item.Move, bool) {
 	return m, true
 }
 
-// tell records in the outbox moves that were made by no script of the queue.
+// tell records moves in the outbox that no script of the queue has made.
 func (q rebuilder) tell(ctx context.Context, l *queueLine, epoch string, moves []item.Move) error {
 	if len(moves) == 0 {
 		return nil

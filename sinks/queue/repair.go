@@ -11,18 +11,19 @@ import (
 	"tallyman/internal/item"
 )
 
-// An item may be recorded in the ledger and missing in Redis for three reasons. Redis lost it, or its push died on the
-// way, or the item has ended and the ledger does not know it yet. Only in the last case the item must not be put into
-// Redis. To look once is not enough to tell the cases apart: a late push may arrive, and its item may be worked on and
-// end, while a node looks. So a repair has three steps:
+// An item may be recorded in the ledger and missing in Redis for three reasons. Redis lost the item, or the push died on
+// the way, or the item has ended and the ledger does not know the end yet. Only in the last case the item must not be
+// put into Redis. One look does not show which case it is: while a node looks, a late push may arrive, and a worker may
+// finish its item. So a repair has three steps:
 //
 //  1. repair.lua returns the missing items. From this moment on no push puts these items in.
 //  2. The repair waits until the ledger has all moves up to that moment.
-//  3. The items that the ledger still calls unfinished were never worked on since. Only the newest repair puts them in.
+//  3. Items that are still unfinished in the ledger had no worker in the meantime. Only the newest repair puts these
+//     items in.
 //
-// A push that is told to leave an item to repairs goes the same way: see enqueuedRepaired.
+// A push uses the same steps for an item that the script leaves to repairs: see enqueuedRepaired.
 
-// errRepair says that other nodes began newer repairs at each of the tries.
+// errRepair is the error of a repair whose every try ended because another node began a newer repair.
 var errRepair = errors.New("queue: other nodes repair the same items")
 
 const repairTries = 20

@@ -17,8 +17,8 @@ const (
 	stepFlights  = 2    // concurrent calls of step.lua, of one process and line
 	stepRequests = 64   // requests in one call
 	stepWork     = 2000 // operations and leases in one call
-	// stepRepeats is how many items one call leases to requests with an id, unless one request alone asks for more. Such
-	// requests may be repeated, and then the answer has the payloads of all these items again.
+	// stepRepeats is how many items one call leases to requests with an id, unless one request alone asks for more. After
+	// a repeated request the answer has the payloads of all these items again.
 	stepRepeats = 60
 )
 
@@ -145,7 +145,7 @@ func (l *queueLine) newRequest(epoch string, s item.Step) *request {
 	return r
 }
 
-// assigned returns the names whose assigned items the worker gets: the worker's own, and the subject's.
+// assigned returns the two names whose assigned items the worker gets: the name of the worker and the subject.
 func (r *request) assigned() string {
 	if r.step.Subject == "" || r.step.Worker == "" {
 		return r.name
@@ -153,8 +153,8 @@ func (r *request) assigned() string {
 	return r.name + " " + r.step.Subject
 }
 
-// holder returns whose attempts the operations may name, as step.lua takes it: those of the caller's subject or worker,
-// or "-" for any.
+// holder returns the owner of the attempts that the operations may name, in the form of step.lua: the caller's subject,
+// the caller's worker, or "-" for any.
 func (r *request) holder() string {
 	switch {
 	case !r.step.OwnLeases:
@@ -173,8 +173,8 @@ func (r *request) final() int {
 	return 1
 }
 
-// id names the request and its operations in the record. The hash of the operations is part of it: other operations
-// under the same id are another request, and must not get the results of these.
+// id names the request and its operations in the record. The name contains a hash of the operations. Other operations
+// under the same id are another request, and must not get the results of this request.
 func (r *request) id() string {
 	if len(r.step.Ops) == 0 {
 		return r.step.RequestID

@@ -77,9 +77,9 @@ func isFilled(items []item.Lease, most int) bool {
 	return len(items) == most || bytes >= largeAnswer
 }
 
-// again returns the step to repeat while waiting. With a request id it is the same call: step.lua remembers the results
-// of the operations, and may add items to an answer without any. Without a request id the operations must not be
-// repeated.
+// again returns the step to repeat while waiting. With a request id the step stays the same: step.lua remembers the
+// results of the operations, and may add items to an answer that had no items. Without a request id the step leaves out
+// the operations, because they must not be repeated.
 func again(s item.Step) item.Step {
 	if s.RequestID == "" {
 		s.Ops = nil
@@ -87,7 +87,7 @@ func again(s item.Step) item.Step {
 	return s
 }
 
-// ask makes one call of step.lua. ask is answered if there are items, or if there will be none.
+// ask makes one call of step.lua. answered is true if the call has items, or will never get items.
 func (q *Queue) ask(ctx context.Context, l *queueLine, s item.Step) (out item.Stepped, answered bool, err error) {
 	out, hint, err := q.stepOnce(ctx, s)
 	if err != nil {
@@ -150,8 +150,8 @@ func (q *Queue) hinted(channels map[string]*queueLine, message any) {
 }
 
 // waiters holds the calls of this process that wait for items of one line, oldest first. Each hint wakes one call that
-// may lease the ready items. That call asks, and if it gets as many items as it wanted, it wakes the next call. So a
-// single item does not make all calls ask.
+// may lease the ready items. The woken call asks Redis. If the call gets as many items as it wanted, it wakes the next
+// call. So a single item does not make all calls ask.
 type waiters struct {
 	mu    sync.Mutex
 	here  list.List // of *waiter, oldest first
@@ -294,8 +294,8 @@ func (ws *waiters) nextOf(like *waiter) {
 	}
 }
 
-// wake gives the waiter a token, and notes the warehouse if one is named. wake returns false if the waiter has a token
-// already: that call will ask anyway, but may take no more than one item.
+// wake gives the waiter a token, and notes the warehouse if the hint names one. wake returns false if the waiter has a
+// token already. Then the call of this waiter asks anyway, but may take no more than one item.
 func (w *waiter) wake(warehouse string) bool {
 	select {
 	case w.woken <- struct{}{}:
@@ -312,7 +312,7 @@ func (w *waiter) wake(warehouse string) bool {
 // clock may run ahead of the server's. The limit keeps both from asking without a pause.
 const soonest = 5 * time.Millisecond
 
-// in makes one call ask after the time d, or earlier if an earlier time was set before.
+// in makes one call ask after the duration d, or earlier if an earlier time is set already.
 func (ws *waiters) in(d time.Duration) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

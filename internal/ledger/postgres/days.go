@@ -71,8 +71,8 @@ type beginner interface {
 }
 
 // with runs do in a transaction. have lists the days that have partitions, the earliest first. If another node is
-// working on the partitions, do does not run. If others hold a lock on a table, the transaction gives up and starts
-// again, at most ten times in all, so that it never holds up other work for long.
+// working on the partitions, do does not run. If another transaction holds a lock on a table, with gives up and starts
+// again, at most ten times. So with never blocks other work for long.
 func (d *dayTables) with(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) (err error) {
 	for range 10 {
 		if err = d.withOnce(ctx, db, do); !hasState(err, lockNotAvailable) {

@@ -176,9 +176,9 @@ func hasState(err error, state string) bool {
 	return errors.As(err, &pg) && pg.Code == state
 }
 
-// again runs do up to three times, as long as the server ends the transaction because of a deadlock, or because
-// another transaction moved a row that this one waited for (a delivery that ended). All transactions take locks in
-// the same order. But a commit also locks the rows that it inserts while others wait for the commit, and these are
+// again runs do up to three times. It repeats do if the server ended the transaction for one of two reasons. Either there
+// was a deadlock, or another transaction moved a row for which this transaction waited (a delivery that ended). All
+// transactions take locks in the same order. But a commit also locks the rows that it inserts, and these locks are
 // outside that order.
 func again(do func() error) error {
 	var err error

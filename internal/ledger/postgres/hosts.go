@@ -14,9 +14,9 @@ import (
 // hostTimeout is short because the next host may be the one that is alive.
 const hostTimeout = 3 * time.Second
 
-// maxSilence is how long the server's machine may acknowledge nothing of what it is sent before the connection
-// breaks, as after a power failure or in a cut network. A server that works on its answer has acknowledged the
-// question, so it may take as long as it needs.
+// maxSilence is how long a connection lasts without an acknowledgement from the server's machine. After a power failure
+// or in a cut network no acknowledgement comes, and the connection breaks. A server that works on its answer has
+// acknowledged the question, so a slow answer breaks no connection.
 const maxSilence = 10 * time.Second
 
 var dialer = net.Dialer{

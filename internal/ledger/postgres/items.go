@@ -171,7 +171,7 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 // this size on COPY is faster.
 const fewItems = 32
 
-// insert pushes a few items, in the hope that none of them exists.
+// insert pushes a few items with one INSERT. It is quick if none of the items exists yet.
 func (p *push) insert(ctx context.Context, l *Ledger) error {
 	items := p.plan.Rows(make([]int64, len(p.plan.IDs()))) // the answer has their numbers
 	seqs, err := query(ctx, l, "insert-items", pgx.RowTo[int64], newItemColumns(items).args(p.queue)...)

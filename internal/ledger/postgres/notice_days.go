@@ -20,7 +20,8 @@ const (
 
 // stayingNotices keeps the notices that must outlive their day, with their deliveries.
 func (e engine) stayingNotices(ctx context.Context, day notice.Day, before time.Time) (func(pgx.Tx) error, error) {
-	// This list stays complete: a finding can take up an old notice only from another finding that names it now.
+	// This list stays complete. A finding can take over an old notice only from another finding, and that finding names
+	// the notice now.
 	named, err := query(ctx, e.Ledger, "named-notices", pgx.RowTo[string], day.IDs(), (day + 1).IDs())
 	if err != nil {
 		return nil, err

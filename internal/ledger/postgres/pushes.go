@@ -94,8 +94,8 @@ func (l *Ledger) settle(b *pgx.Batch, s *codec.Settle) {
 	}
 }
 
-// laneEnds names the places where deliveries may wait behind others whose rows in pushes are removed: findings, lanes
-// and addressees.
+// laneEnds has the places where rows of the table pushes are removed: findings, lanes and recipients. Deliveries that
+// waited there behind the removed rows can go now.
 type laneEnds struct {
 	findings, addressees []int64
 	lanes                []int32

@@ -13,12 +13,12 @@ type Cursor struct {
 	Epoch string // the epoch of the index that gave it out
 	Score int64  // the warehouse clock, µs: the reader has seen every notice up to it
 	// Changes is the warehouse clock up to which the reader knows the marks of those notices. While the reader still has
-	// pages to read, Changes is ahead of Score, because each notice on a page is shown as it was when the page was read.
+	// pages to read, Changes is ahead of Score, because a page shows the marks at the time of its reading.
 	Changes int64
-	Query   Hash // the query that it was given for
-	// Removed lists the inboxes from which the cap has removed notices above Score, if the client knows it because it was
-	// told to start again. Without this list, a client could be told so again and again: it reads page by page, and
-	// another of its inboxes may still have older notices. Ascending by Inbox.
+	Query   Hash // the query of the page that returned the cursor
+	// Removed lists the inboxes from which the cap has removed notices above Score. It has only removals that a reset has
+	// reported to the client. Without this list, a client could get the same reset again and again: the client reads page
+	// by page, and another of its inboxes may still have older notices. Ascending by Inbox.
 	Removed []Removed
 }
 
