@@ -1,9 +1,10 @@
 // Package mysql scans MariaDB and MySQL through database/sql.
 //
-// Every scan has a connection of its own, which is closed afterwards. So nothing that a probe does to its session (user
-// variables, locks, settings changed by a stored function) can affect another scan, and a restarted server is found at
-// the next scan. The transaction is READ ONLY; both servers enforce this for tables of every engine. The server's own
-// timeout ends a statement that takes too long. If the caller is gone, KILL ends it.
+// Every scan has a connection of its own, which is closed afterwards. A probe may change its session: user variables,
+// locks, settings that a stored function changes. Such changes cannot affect another scan. After a restart of the
+// server, the next scan connects again. The transaction is READ ONLY; both servers enforce this for tables of every
+// engine. The server's own timeout ends a statement that takes too long. If the caller is gone, KILL ends the
+// statement.
 //
 // The session reads SQL in the same way as rules/probe. For this, sql_mode has, besides the server's modes: ANSI_QUOTES
 // ("x" is a name, never a text), NO_BACKSLASH_ESCAPES (a backslash is an ordinary character, in LIKE and REGEXP too)

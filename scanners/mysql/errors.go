@@ -105,7 +105,8 @@ var (
 	firstName = regexp.MustCompile(`^(?:Unknown column|FUNCTION) '?([^' ]+)'?`)
 )
 
-// place returns the place of the error in the probe's text, in characters from 1, or 0 if the server does not tell it.
+// place returns the place of the error in the probe's text, in characters from 1, or 0 if the server does not report
+// it.
 func place(e *mysql.MySQLError, stmt *probe.Statement, sql string) int {
 	if found := nearText.FindStringSubmatch(e.Message); found != nil {
 		at := nearIndex(sql, found[1], found[2])

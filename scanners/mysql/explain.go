@@ -13,8 +13,9 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// Explain asks for the plan. The cost is MySQL's own. MariaDB's EXPLAIN has no cost for every statement; there the cost
-// is the number of rows that the steps of the plan read, each multiplied by how often the step runs.
+// Explain asks for the plan. On MySQL the cost is the server's own. MariaDB's EXPLAIN does not give a cost for every
+// statement. So on MariaDB the cost is the number of rows that the steps of the plan read, each multiplied by how often
+// the step runs.
 func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (scanners.Plan, error) {
 	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return scanners.Plan{}, err

@@ -20,8 +20,8 @@ var (
 // mostNames is how many names one query looks up.
 const mostNames = 500
 
-// calls finds what a statement calls: in its text, and in the definitions of the views that it reads, as far as the
-// user may see them. The server has no better way to tell it.
+// calls finds the functions that a statement calls. It looks at the text of the statement, and at the definitions of
+// the views in it, as far as the user may see the definitions. The server has no better way to list the functions.
 type calls struct {
 	t         *transaction
 	functions scanners.Functions

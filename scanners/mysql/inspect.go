@@ -115,8 +115,8 @@ var rights = map[string]string{
 	"EXECUTE": "calls every stored function", "CREATE ROUTINE": "makes functions", "CONNECTION ADMIN": "ends connections of others", "SET USER": "makes functions in the name of others",
 }
 
-// Dangers returns the rights that let the user act on the server or change tables, and the stored functions that the user may call and
-// that do not declare that they only read.
+// Dangers returns the rights with which the user can act on the server or change tables. It also returns the stored
+// functions that the user may call and that are not declared as reading only.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var dangers []scanners.Danger
 	err := s.look(ctx, func(ctx context.Context, t *transaction) error {

@@ -75,8 +75,8 @@ var harmless = names(`random random_normal clock_timestamp timeofday gen_random_
 	pg_stat_get_xact_tuples_newpage_updated pg_stat_have_stats pg_stat_get_io pg_stat_get_recovery_prefetch pg_get_wait_events
 	pg_collation_actual_version pg_database_collation_actual_version current_query pg_prepared_xact`)
 
-// tree has the names in a query tree, by OID and without repeats. The tree is in PostgreSQL's text form. It may have a
-// few names too many, but never too few: an alias can look like the name of a field, but cannot hide one.
+// tree has the names in a query tree, by OID and without repeats. The tree is in PostgreSQL's text form. The lists may
+// have a few names too many, but never too few: an alias can look like the name of a field, but cannot hide a name.
 type tree struct {
 	functions, operators, types []uint32
 	relations                   []uint32 // tables and views

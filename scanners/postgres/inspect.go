@@ -190,8 +190,9 @@ func (n *planNode) write(b *strings.Builder, depth int) {
 //go:embed dangers.sql
 var dangersSQL string
 
-// Dangers returns the functions that the user may execute and that act on the server, reach its files or another
-// server, write, or run SQL from a text, and the schemas whose tables the user may change. A superuser may do everything, so for a superuser that is the only entry.
+// Dangers returns the dangerous functions that the user may execute, and the schemas whose tables the user may change.
+// Dangerous functions act on the server, reach its files or another server, write, or run SQL from a text. A superuser
+// may do everything, so the superuser is then the only entry.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var found [][]string
 	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) (err error) {

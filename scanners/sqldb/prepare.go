@@ -190,8 +190,8 @@ func (p *prepared) read(
 	return result, nil
 }
 
-// Bytes on the wire besides the values: the protocol's own, and those of the next row in the buffers of the driver or
-// of TLS.
+// Bytes on the wire in addition to the values: bytes of the protocol, and bytes of the next row in the buffers of the
+// driver or of TLS.
 const (
 	wireSlack = 512 << 10
 	wireShare = 32 // a part of the values' bytes

@@ -42,8 +42,8 @@ type Config struct {
 	// Secrets are removed from messages.
 	Secrets []string
 	Limits  scanners.Limits
-	// Ahead is how many rows the driver reads before it returns the first of them; 0 means 1. Together these rows may have
-	// Ahead times the bytes that Limits allows for one row.
+	// Ahead is how many rows the driver reads before it returns the first of them; 0 means 1. Together these rows may
+	// have Ahead times the bytes that Limits allows for one row.
 	Ahead int
 }
 
@@ -147,8 +147,9 @@ type Dialect interface {
 	Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 	// Bind converts the value of a parameter to the value that the driver sends.
 	Bind(v row.Value) (any, error)
-	// Answer judges an error that came from the server, and returns nil for any other error. code is for errors without a
-	// code of their own: while a statement is prepared, the statement is at fault; while it runs, the data.
+	// Answer judges an error that came from the server, and returns nil for any other error. code is for errors without
+	// a code of their own. It says that the statement is at fault while the statement is prepared, and the data while
+	// the statement runs.
 	Answer(err error, code scanners.Code) *scanners.Error
 }
 

@@ -147,9 +147,9 @@ func (w *Wires) find(conn *sql.Conn) (found *countedConn) {
 	return found
 }
 
-// Watch cuts the wire under conn after ctx has ended: after the grace, or when the returned function is called because
-// the driver has returned. The connection is closed in any case, and closing it without a cut might make the driver
-// talk to the server. Without wires, Watch does nothing.
+// Watch cuts the wire under conn after ctx has ended. The cut comes after the grace, or when the driver has returned
+// and the caller calls stop. The caller closes the connection in any case. Without a cut, the driver might talk to the
+// server at the close. Without wires, Watch does nothing.
 func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) (stop func()) {
 	found := w.find(conn)
 	if found == nil {

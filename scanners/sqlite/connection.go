@@ -36,8 +36,8 @@ func (c *connection) find(driverConn any) error {
 	return nil
 }
 
-// secure lets the connection only read. If hidden is not nil, it is called for each table of the file that a statement
-// would read, and returns true if the statement may not read that table.
+// secure lets the connection only read. If hidden is not nil, secure calls hidden for each table of the file that a
+// statement would read. hidden returns true if the statement may not read that table.
 func (c *connection) secure(ctx context.Context, hidden func(table string) bool) error {
 	err := c.sql.Raw(func(driverConn any) error {
 		authorizer, ok := driverConn.(sqlite.AuthorizerRegisterer)

@@ -155,8 +155,8 @@ func errorf(code scanners.Code, transient bool, hint, format string, args ...any
 	return &scanners.Error{Code: code, Transient: transient, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
-// mapError turns an error into a scanners.Error. generic is the code of errors for which SQLite has no number: the
-// statement is at fault while it is compiled, and the data while it runs.
+// mapError turns an error into a scanners.Error. generic is the code of errors for which SQLite has no number. The
+// statement is at fault while the statement is compiled, and the data while the statement runs.
 func mapError(ctx context.Context, err error, generic scanners.Code) *scanners.Error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
 		return mapped

@@ -29,7 +29,8 @@ func (q *Queue) push(ctx context.Context, l *queueLine, by string, items []item.
 		return nil, nil, err
 	}
 	if l.o.Ledger != nil {
-		// Record nothing while Redis is unavailable, and nothing before the ledger is known to be the same one as before.
+		// Record nothing while Redis is unavailable, and nothing before the ledger is known to be the same one as
+		// before.
 		err := q.keeper.Serve(ctx, q.keeper.Compared)
 		if err != nil {
 			return nil, nil, err
@@ -221,8 +222,8 @@ func isHolder(answer string) bool {
 	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired && answer != enqueuedElsewhere
 }
 
-// results makes the answer to the caller. An item that is new in the ledger counts as pushed by this call, even if another
-// call put the item into Redis. Without a ledger, an item with an id from this push counts as pushed, too.
+// results makes the answer to the caller. An item that is new in the ledger counts as pushed by this call, even if
+// another call put the item into Redis. Without a ledger, an item with an id from this push counts as pushed, too.
 func results(p *pushRecords, answers []string) []item.PushResult {
 	out := make([]item.PushResult, len(answers))
 	for i, answer := range answers {

@@ -43,10 +43,11 @@ const (
 	newsMark   = " +"
 )
 
-// largePayload is the size in bytes from which a payload is kept apart. A separate payload costs 160 bytes of memory, and
-// some microseconds of Redis for a push and a lease. A payload in the value costs a copy with each change of the head.
-// For an item that is pushed, leased and acked once, both ways cost the same at 2 to 4 KB. If the head changes more
-// often, both ways cost the same at a smaller size. The lower number also bounds the bytes that one call copies in Redis.
+// largePayload is the size in bytes from which a payload is kept apart. A separate payload costs 160 bytes of memory,
+// and some microseconds of Redis for a push and a lease. A payload in the value costs a copy with each change of the
+// head. For an item that is pushed, leased and acked once, both ways cost the same at 2 to 4 KB. If the head changes
+// more often, both ways cost the same at a smaller size. The lower number was chosen because it also bounds the bytes
+// that one call copies in Redis.
 const largePayload = 1 << 10
 
 // apartMark is the last byte of a value whose payload is kept apart.

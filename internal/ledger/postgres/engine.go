@@ -176,8 +176,8 @@ func hasState(err error, state string) bool {
 	return errors.As(err, &pg) && pg.Code == state
 }
 
-// again runs do up to three times. It repeats do if the server ended the transaction for one of two reasons. Either there
-// was a deadlock, or another transaction moved a row for which this transaction waited (a delivery that ended). All
+// again runs do up to three times. do runs again if the server ended the transaction for one of two reasons: a
+// deadlock, or another transaction moved a row for which this transaction waited (a delivery that ended). All
 // transactions take locks in the same order. But a commit also locks the rows that it inserts, and these locks are
 // outside that order.
 func again(do func() error) error {
