@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
@@ -244,4 +245,43 @@ func TestTokensOfOthersAreNotOnesOwn(t *testing.T) {
 	if live := b.handle(t, tokensPath, "Authorization", "Bearer admin").body; !strings.Contains(live, "t_all") || !strings.Contains(live, "t_both") || strings.Contains(live, "t_theirs") {
 		t.Errorf("in force are %s", live)
 	}
+}
+
+// TestNobodyLocksThemselvesOut revokes the token of the request, and the last token of an admin in its warehouses: both need force. Tokens that
+// have ended, and admins of other warehouses, do not stand in.
+func TestNobodyLocksThemselvesOut(t *testing.T) {
+	t.Parallel()
+	kept := &fakeTokens{}
+	for _, token := range []ledger.Token{
+		{ID: "t_root", Access: []string{"admin"}, Warehouses: []string{"*"}},
+		{ID: "t_old", Access: []string{"admin"}, Warehouses: []string{"*"}, Expires: time.Now().Add(-time.Hour)},
+		{ID: "t_w1", Access: []string{"operator", "admin"}, Warehouses: []string{"W1"}},
+		{ID: "t_wms", Access: []string{"service"}, Warehouses: []string{"*"}},
+	} {
+		token.Subject = "user:x"
+		if err := kept.AddToken(t.Context(), ledger.Author{}, token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBundle(func(d *parts) {
+		d.Tokens = kept
+		everywhere := []string{"*"}
+		d.Auth = people{
+			"root": {Subject: "user:x", Access: []auth.Role{auth.Admin}, Warehouses: everywhere, Token: "t_root"},
+			"w1":   {Subject: "user:x", Access: []auth.Role{auth.Admin}, Warehouses: []string{"W1"}, Token: "t_w1"},
+			"jwt":  {Subject: "user:y", Access: []auth.Role{auth.Admin}, Warehouses: everywhere},
+		}
+	})
+	b.ask(t, []asking{
+		{"root", "POST", "/tokens/t_root/revoke", "", 409, "token_last_admin"},
+		{"jwt", "POST", "/tokens/t_root/revoke?force=false", "", 409, "token_last_admin"},
+		{"jwt", "POST", "/tokens/t_root/revoke?force=perhaps", "", 400, "invalid_parameter"},
+		{"w1", "POST", "/tokens/t_w1/revoke", "", 409, "token_is_callers"},
+		{"w1", "POST", "/tokens/t_root/revoke?force=true", "", 404, "token_not_found"},
+		{"root", "POST", "/tokens/t_old/revoke", "", 200, `"state":"revoked"`},
+		{"root", "POST", "/tokens/t_wms/revoke", "", 200, `"state":"revoked"`},
+		{"root", "POST", "/tokens/t_w1/revoke", "", 200, `"state":"revoked"`},
+		{"root", "POST", "/tokens/t_root/revoke?force=true", "", 200, `"state":"revoked"`},
+		{"root", "POST", "/tokens/t_root/revoke", "", 200, `"state":"revoked"`},
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,6 +192,36 @@ func TokenForms(list []ledger.Token, ended bool, now time.Time) []wire.TokenForm
 		}
 	}
 	return forms
+}
+
+// RefuseRevoke returns why nobody should revoke the token without force: the caller calls with the token, or the token
+// is the last of an admin. list has all tokens of the ledger; caller is the id of the caller's token, "" = none. It
+// returns nil where the token may go.
+func RefuseRevoke(list []ledger.Token, id, caller string, now time.Time) *wire.Problem {
+	list = slices.DeleteFunc(slices.Clone(list), func(t ledger.Token) bool { return TokenForm(&t, now).State != "live" })
+	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
+	switch {
+	case i < 0:
+		return nil
+	case isLastAdmin(list, &list[i]):
+		return wire.NewProblem(http.StatusConflict, wire.CodeTokenLastAdmin,
+			fmt.Sprintf("%s of %s is the last token of an admin for its warehouses; no other token can create tokens there", id, list[i].Subject))
+	case id == caller:
+		return wire.NewProblem(http.StatusConflict, wire.CodeTokenIsCallers, id+" is the token that you call with")
+	}
+	return nil
+}
+
+// isLastAdmin tells whether the token is of an admin, and no other admin of the list is in all its warehouses.
+func isLastAdmin(live []ledger.Token, token *ledger.Token) bool {
+	if !slices.Contains(token.Access, string(Admin)) {
+		return false
+	}
+	return !slices.ContainsFunc(live, func(t ledger.Token) bool {
+		other := Identity{Warehouses: t.Warehouses}
+		foreign := func(w string) bool { return !other.InWarehouse(w) }
+		return t.ID != token.ID && slices.Contains(t.Access, string(Admin)) && !slices.ContainsFunc(token.Warehouses, foreign)
+	})
 }
 
 // NewTokenOf makes the token that the form asks for, and its secret. For an invalid form it returns the faults.

@@ -292,6 +292,8 @@ var whatNext = map[wire.Code]string{
 	wire.CodeTokenInvalid:     "is it another server's token? `tallyman tokens list` shows those that there are",
 	wire.CodeTokenExpired:     "`tallyman tokens create` makes another one",
 	wire.CodeTokenRevoked:     "`tallyman tokens create` makes another one",
+	wire.CodeTokenIsCallers:   "--force revokes the token all the same",
+	wire.CodeTokenLastAdmin:   "`tallyman tokens create` makes another one; --force revokes the token all the same",
 	wire.CodeRoleMissing:      "call with the token of somebody who may (--token-file)",
 	wire.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` tell",
 	wire.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
@@ -303,15 +305,21 @@ func (c *client) refused(res *http.Response, body []byte) error {
 	if json.Unmarshal(body, &p) != nil || p.Code == "" {
 		return c.foreign(res, body)
 	}
+	err := problemError(&p)
+	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests {
+		return unreachable(err)
+	}
+	return err
+}
+
+// problemError is a problem as an error, with what the caller can do about it.
+func problemError(p *wire.Problem) *refusedError {
 	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
 	for _, f := range p.Errors[min(1, len(p.Errors)):] { // The detail repeats the first error.
 		err = fmt.Errorf("%w\n  %s: %s", err, f.Location, f.Message)
 	}
 	if next := whatNext[p.Code]; next != "" {
 		err = fmt.Errorf("%w; %s", err, next)
-	}
-	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests {
-		return unreachable(err)
 	}
 	return &refusedError{p.Code, err}
 }

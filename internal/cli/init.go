@@ -174,7 +174,7 @@ func (c initCommands) writeNext(w io.Writer, form initForm, f *initFlags) {
 	if !strings.HasPrefix(f.site.Ledger, "sqlite:") {
 		fmt.Fprintf(w, "  tallyman migrate up\n")
 	}
-	fmt.Fprintf(w, "  (umask 077; tallyman tokens create --subject user:ann --access admin > admin.token)\n  tallyman serve\n")
+	fmt.Fprintf(w, "  tallyman tokens create --subject user:ann --access admin --out admin.token\n  tallyman serve\n")
 }
 
 // answerSite collects the answers about servers.

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"os/user"
 	"slices"
 	"strings"
@@ -27,9 +30,9 @@ func (c tokenCommands) tokens() *cobra.Command {
 	g := group("tokens", "Who may call: API tokens", c.create(), c.list(), c.revoke())
 	g.Long = `Who may call: API tokens.
 
-With --server or $TALLYMAN_SERVER the commands ask a running server and need the token of an admin. Otherwise, or with --config or --set, the
-commands open the ledger that the configuration names; make the first token in this way. Only one process at a time can open an SQLite
-ledger, so name the server while a server runs.`
+With --server, --token-file, --ca-file or $TALLYMAN_SERVER the commands ask a running server and need the token of an admin. Otherwise, or with
+--config or --set, the commands open the ledger that the configuration names; make the first token in this way. Only one process at a time can
+open an SQLite ledger, so ask the server while a server runs.`
 	return g
 }
 
@@ -40,12 +43,13 @@ func (c tokenCommands) withTokens(cmd *cobra.Command) *cobra.Command {
 
 func (c tokenCommands) create() *cobra.Command {
 	var ask wire.TokenAskForm
+	var out string
 	cmd := c.withTokens(&cobra.Command{
 		Use:   "create",
 		Short: "Create a token and print its secret, which is shown only now",
-		Long: `Create a token and print its secret. The secret is shown only now. Only the secret goes to standard output, so that you can send it to a file;
-the description of the token goes to standard error.`,
-		Example: `  tallyman tokens create --subject user:ann --access admin > admin.token
+		Long: `Create a token and print its secret. The secret is shown only now. The secret goes to standard output, or with --out to a new file that only
+you may read. The description of the token goes to standard error.`,
+		Example: `  tallyman tokens create --subject user:ann --access admin --out admin.token
   tallyman tokens create --subject service:wms --access service,producer --warehouse 119240 --warehouse 119241 --expires 365d
   tallyman tokens create --subject user:bob --access client --subscriber role:keeper --warehouse 119240`,
 		Args: cobra.NoArgs,
@@ -53,12 +57,11 @@ the description of the token goes to standard error.`,
 			if ask.Subject == "" || len(ask.Access) == 0 {
 				return usage("%s needs --subject and --access: who uses the token, and what the token may do", cmd.CommandPath())
 			}
-			keeper, err := c.tokenKeeper(cmd.Context())
-			if err != nil {
-				return err
+			if out != "" {
+				return c.createInFile(cmd.Context(), &ask, out)
 			}
-			token, err := keeper.create(cmd.Context(), &ask)
-			if err = errors.Join(err, keeper.close()); err != nil {
+			token, err := c.createToken(cmd.Context(), &ask)
+			if err != nil {
 				return err
 			}
 			return c.print(token, func(w io.Writer) {
@@ -68,6 +71,7 @@ the description of the token goes to standard error.`,
 		},
 	})
 	f := cmd.Flags()
+	f.StringVar(&out, "out", "", "write the secret into this new file, which only you may read")
 	f.StringVar(&ask.Subject, "subject", "", "who uses the token: user:<id> or service:<id>")
 	f.StringSliceVar(&ask.Access, "access", nil, "what the token may do: client, service, producer, worker, viewer, operator, admin; may be repeated")
 	f.StringVar(&ask.Name, "name", "", "what the token is for (default the subject)")
@@ -75,6 +79,39 @@ the description of the token goes to standard error.`,
 	f.StringSliceVar(&ask.Warehouses, "warehouse", nil, "the warehouses of the token; '*' = all; may be repeated")
 	f.StringVar(&ask.Expires, "expires", "", "when the token expires: a time such as 2027-01-31T00:00:00Z or a duration such as 90d (default never)")
 	return cmd
+}
+
+// createToken makes a token where tokens are kept.
+func (c tokenCommands) createToken(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error) {
+	keeper, err := c.tokenKeeper(ctx)
+	if err != nil {
+		return wire.NewTokenForm{}, err
+	}
+	token, err := keeper.create(ctx, ask)
+	return token, errors.Join(err, keeper.close())
+}
+
+// createInFile makes a token, and writes its secret into a new file of that name that only its owner may read. The file
+// comes first, so that no token is made whose secret has no place. If there is no token, there is no file either.
+func (c tokenCommands) createInFile(ctx context.Context, ask *wire.TokenAskForm, name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return usage("--out: %s is there already; name a new file", name)
+	}
+	if err != nil {
+		return usage("--out: %w", err)
+	}
+	token, err := c.createToken(ctx, ask)
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(name))
+	}
+	_, err = io.WriteString(f, token.Secret+"\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("token %s was created, but its secret was not written to %s: %w; revoke the token, and create another one", token.ID, name, err)
+	}
+	return c.print(token.TokenForm, func(w io.Writer) {
+		fmt.Fprintf(w, "Token %s: %s\nIts secret is in %s.\n", token.ID, describeToken(&token.TokenForm), name)
+	})
 }
 
 func (c tokenCommands) list() *cobra.Command {
@@ -101,9 +138,13 @@ func (c tokenCommands) list() *cobra.Command {
 }
 
 func (c tokenCommands) revoke() *cobra.Command {
-	return c.withTokens(&cobra.Command{
-		Use:     "revoke TOKEN",
-		Short:   "End a token for good; TOKEN is its id, as list shows it",
+	var force bool
+	cmd := c.withTokens(&cobra.Command{
+		Use:   "revoke TOKEN",
+		Short: "End a token for good; TOKEN is its id, as list shows it",
+		Long: `End a token for good; TOKEN is its id, as list shows it.
+
+Without --force the command refuses two tokens: the token that you call with, and the last token of an admin.`,
 		Example: "  tallyman tokens revoke t_5rmwxhkqj2ab",
 		Args:    takes("TOKEN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -114,7 +155,7 @@ func (c tokenCommands) revoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			token, err := keeper.revoke(cmd.Context(), args[0])
+			token, err := keeper.revoke(cmd.Context(), args[0], force)
 			if err = errors.Join(err, keeper.close()); err != nil {
 				return err
 			}
@@ -123,6 +164,8 @@ func (c tokenCommands) revoke() *cobra.Command {
 			})
 		},
 	})
+	cmd.Flags().BoolVar(&force, "force", false, "also the token that you call with, or the last token of an admin")
+	return cmd
 }
 
 // describeToken returns what a token allows.
@@ -172,17 +215,18 @@ type TokenLedger interface {
 type tokenKeeper interface {
 	create(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error)
 	list(ctx context.Context, ended bool) ([]wire.TokenForm, error)
-	revoke(ctx context.Context, id string) (wire.TokenForm, error)
+	revoke(ctx context.Context, id string, force bool) (wire.TokenForm, error)
 	close() error
 }
 
-// tokenKeeper is the server where one is named, else the configured ledger. --config and --set win over TALLYMAN_SERVER.
+// tokenKeeper is the server where one is named, else the configured ledger. A ledger needs neither --token-file nor
+// --ca-file, so these flags mean a server, as for every other command. --config and --set win over TALLYMAN_SERVER.
 func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
-	local := c.config != "" || len(c.set) > 0
+	local, remote := c.config != "" || len(c.set) > 0, cmp.Or(c.server, c.tokenFile, c.caFile) != ""
 	switch {
-	case local && c.server != "":
-		return nil, usage("--server asks a server and --config and --set open the ledger: give one of them")
-	case c.server != "", !local && c.getenv("TALLYMAN_SERVER") != "":
+	case local && remote:
+		return nil, usage("--server, --token-file and --ca-file ask a server; --config and --set open the ledger: give one of them")
+	case remote, !local && c.getenv("TALLYMAN_SERVER") != "":
 		return remoteTokens{c.client()}, nil
 	}
 	cfg, err := c.lazyConfig()
@@ -221,8 +265,12 @@ func (r remoteTokens) list(ctx context.Context, ended bool) ([]wire.TokenForm, e
 	return answer.Tokens, err
 }
 
-func (r remoteTokens) revoke(ctx context.Context, id string) (token wire.TokenForm, err error) {
-	return token, r.client.do(ctx, http.MethodPost, "/tokens/"+url.PathEscape(id)+"/revoke", nil, &token)
+func (r remoteTokens) revoke(ctx context.Context, id string, force bool) (token wire.TokenForm, err error) {
+	path := "/tokens/" + url.PathEscape(id) + "/revoke"
+	if force {
+		path += "?force=true"
+	}
+	return token, r.client.do(ctx, http.MethodPost, path, nil, &token)
 }
 
 func (remoteTokens) close() error { return nil }
@@ -257,24 +305,22 @@ func (l localTokens) list(ctx context.Context, ended bool) ([]wire.TokenForm, er
 	return auth.TokenForms(list, ended, time.Now()), nil
 }
 
-func (l localTokens) revoke(ctx context.Context, id string) (wire.TokenForm, error) {
-	form, err := l.show(ctx, id)
-	if err != nil || form.Revoked != nil { // A second revocation changes nothing.
-		return form, err
-	}
-	if err := l.ledger.RevokeToken(ctx, localUser(), id, time.Now()); err != nil {
-		return wire.TokenForm{}, err
-	}
-	return l.show(ctx, id)
-}
-
-func (l localTokens) show(ctx context.Context, id string) (wire.TokenForm, error) {
+func (l localTokens) revoke(ctx context.Context, id string, force bool) (wire.TokenForm, error) {
 	list, err := l.ledger.ListTokens(ctx)
 	if err != nil {
 		return wire.TokenForm{}, err
 	}
+	if prob := auth.RefuseRevoke(list, id, "", time.Now()); prob != nil && !force {
+		return wire.TokenForm{}, problemError(prob)
+	}
+	if err := l.ledger.RevokeToken(ctx, localUser(), id, time.Now()); err != nil {
+		return wire.TokenForm{}, err
+	}
+	if list, err = l.ledger.ListTokens(ctx); err != nil {
+		return wire.TokenForm{}, err
+	}
 	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
-	if i < 0 {
+	if i < 0 { // The ledger has forgotten the token in the meantime.
 		return wire.TokenForm{}, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
 	}
 	return auth.TokenForm(&list[i], time.Now()), nil

@@ -135,6 +135,8 @@ const (
 	CodeTooManyStreams       Code = "too_many_streams"
 	CodeTokenExpired         Code = "token_expired"
 	CodeTokenInvalid         Code = "token_invalid"
+	CodeTokenIsCallers       Code = "token_is_callers"
+	CodeTokenLastAdmin       Code = "token_last_admin"
 	CodeTokenMissing         Code = "token_missing"
 	CodeTokenNotFound        Code = "token_not_found"
 	CodeTokenRevoked         Code = "token_revoked"

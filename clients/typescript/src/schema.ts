@@ -1652,7 +1652,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke an API token
-         * @description Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing.
+         * @description Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing. Without force the answer is 409 token_is_callers for the token of the request, and 409 token_last_admin for the last token of an admin for its warehouses.
          */
         post: operations["revoke-token"];
         delete?: never;
@@ -10230,7 +10230,10 @@ export interface operations {
     };
     "revoke-token": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description revoke also the caller's own token, and the last token of an admin */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /** @description id of the token */

@@ -27,7 +27,8 @@ type (
 		Ended api.Flag `query:"ended" doc:"also list tokens that were revoked or have expired"`
 	}
 	tokenInput struct {
-		ID string `path:"id" doc:"id of the token" example:"t_5rmwxhkqj2ab"`
+		ID    string   `path:"id" doc:"id of the token" example:"t_5rmwxhkqj2ab"`
+		Force api.Flag `query:"force" doc:"revoke also the caller's own token, and the last token of an admin"`
 	}
 )
 
@@ -38,7 +39,8 @@ func (h *Handlers) registerTokens(operations huma.API) {
 	huma.Register(operations, create, h.createToken)
 	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), h.listTokens)
 	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "Revoke an API token")
-	revoke.Description = "Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing."
+	revoke.Description = "Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing. " +
+		"Without force the answer is 409 token_is_callers for the token of the request, and 409 token_last_admin for the last token of an admin for its warehouses."
 	huma.Register(operations, revoke, h.revokeToken)
 }
 
@@ -101,10 +103,23 @@ func (h *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wir
 
 // revokeToken answers POST /tokens/{id}/revoke.
 func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
+	force, prob := in.Force.Parse("force")
+	if prob != nil {
+		return nil, prob
+	}
 	if _, prob := h.ownToken(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
 	who := auth.From(ctx)
+	if !force {
+		list, err := h.deps.Tokens.ListTokens(ctx) // Also of other warehouses: their admins count.
+		if err != nil {
+			return nil, api.LedgerFailed(ctx, h.log, err)
+		}
+		if prob := auth.RefuseRevoke(list, in.ID, who.Token, time.Now()); prob != nil {
+			return nil, prob
+		}
+	}
 	if err := h.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}

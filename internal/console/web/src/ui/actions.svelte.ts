@@ -32,12 +32,16 @@ export const ownEnd = "own";
 export interface Answer {
   reason: string;
   until: string;
+  /** The second question was answered too: the action goes ahead in spite of the server's refusal. */
+  force?: boolean;
 }
 
 export interface Action<T> {
   /** Asked first: whatever is dangerous, or has no undo. */
   ask?: Question;
   run: (answer: Answer) => Promise<T>;
+  /** The second question, after a refusal that a person may overrule; nothing for another refusal. */
+  overrule?: (refusal: Failure) => Question | undefined;
   /** What has happened, for the toast. */
   done: string | ((result: T) => string);
   /** How it is taken back; an action without it says in its question that it has no undo. */
@@ -49,6 +53,8 @@ export interface Action<T> {
 /** How long a toast stays; one that can be undone or failed stays until it is dismissed or others push it out. */
 const lifetime = 5_000;
 const most = 4;
+/** Stands for the result of an action that nobody wanted after the second question. */
+const declined = Symbol("declined");
 
 class Actions {
   toasts = $state<Toast[]>([]);
@@ -61,7 +67,8 @@ class Actions {
     if (action.ask) answer = await this.#ask(action.ask, action.undo !== undefined);
     if (!answer) return false;
     try {
-      const result = await action.run(answer);
+      const result = await this.#attempt(action, answer);
+      if (result === declined) return false;
       const text = typeof action.done === "string" ? action.done : action.done(result);
       const { undo } = action;
       this.say("good", text, undo && (() => undo(result)), action.after);
@@ -107,6 +114,17 @@ class Actions {
       this.fail(thrown);
     }
     after?.();
+  }
+
+  /** Runs the action, and once more with force where somebody overrules the refusal. */
+  async #attempt<T>(action: Action<T>, answer: Answer): Promise<T | typeof declined> {
+    try {
+      return await action.run(answer);
+    } catch (thrown) {
+      const question = action.overrule?.(Failure.from(thrown));
+      if (!question) throw thrown;
+      return (await this.#ask(question, false)) ? action.run({ ...answer, force: true }) : declined;
+    }
   }
 
   #ask(question: Question, undo: boolean): Promise<Answer | undefined> {

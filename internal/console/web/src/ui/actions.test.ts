@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Failure } from "../api/failure";
-import { actions } from "./actions.svelte";
+import { actions, type Answer } from "./actions.svelte";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
@@ -54,6 +54,31 @@ test("a second question takes the place of the first, which counts as declined",
   actions.question?.answer({ reason: "", until: "" });
   expect(await second).toBe(true);
   expect(run).toHaveBeenCalledTimes(1);
+});
+
+test("a refusal that may be overruled asks a second time, and then runs with force", async () => {
+  const run = vi.fn((answer: Answer) =>
+    answer.force ? Promise.resolve() : Promise.reject(new Failure("error", 409, "last", "the last one")),
+  );
+  const overrule = (refusal: Failure) =>
+    refusal.code === "last" ? { title: "Really?", text: refusal.message, action: "Revoke" } : undefined;
+  const declined = actions.run({ run, overrule, done: "gone" });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(actions.question).toMatchObject({ title: "Really?", text: "the last one", undo: false });
+  actions.question?.answer();
+  expect(await declined).toBe(false);
+  expect(run).toHaveBeenCalledTimes(1);
+  expect(actions.toasts).toHaveLength(0);
+
+  const agreed = actions.run({ run, overrule, done: "gone" });
+  await vi.advanceTimersByTimeAsync(0);
+  actions.question?.answer({ reason: "", until: "" });
+  expect(await agreed).toBe(true);
+  expect(run).toHaveBeenLastCalledWith({ reason: "", until: "", force: true });
+
+  const another = () => Promise.reject(new Failure("error", 409, "other", "something else"));
+  expect(await actions.run({ run: another, overrule, done: "gone" })).toBe(false);
+  expect(actions.toasts.map((toast) => toast.text)).toContain("something else");
 });
 
 test("a refusal is shown in the server's words, with its faults, and stays", async () => {

@@ -32,6 +32,8 @@ export const t = texts({
     revokeText:
       "The API refuses the token of {subject} from then on, on every node within a second. Open streams end.",
     revokeOwn: "This is the token that you are logged in with: you will be logged out.",
+    revokeLast:
+      "This is the last token of an admin for its warehouses. After that only tallyman tokens create on the server makes tokens.",
     revokedDone: "{name} was revoked",
     emptyLive: "There are no live tokens",
     emptyLiveText: "Nobody can call the API with a token. Create a token for each program and person.",
@@ -96,6 +98,8 @@ export const t = texts({
     revokeTitle: "吊销 {name}？",
     revokeText: "API 将拒绝 {subject} 的此令牌，一秒内在所有节点生效。已打开的流会中断。",
     revokeOwn: "这是您当前登录所用的令牌：吊销后您将退出登录。",
+    revokeLast:
+      "这是相关仓库的最后一个管理员令牌。吊销后，只能在服务器上用 tallyman tokens create 创建令牌。",
     revokedDone: "已吊销 {name}",
     emptyLive: "没有有效的令牌",
     emptyLiveText: "目前没有人能用令牌调用 API。请为每个程序和人员创建一个。",
