@@ -223,7 +223,17 @@ func TestOpenRefusesAnotherSchema(t *testing.T) {
 		t.Fatalf("before: %+v, %v", status, err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("the status made the file: %v", err)
+		t.Fatalf("Status made the file: %v", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("an empty file")
+	if status, err = sqlite.Status(t.Context(), path); err != nil || !status[0].Applied.IsZero() {
+		t.Fatalf("of an empty file: %+v, %v", status, err)
+	}
+	if files := beside(t, path); len(files) > 2 { // The lock is of Open.
+		t.Fatalf("Status made files: %v", files)
 	}
 	applied, err := sqlite.Migrate(t.Context(), path)
 	if err != nil || len(applied) != len(status) {
