@@ -1,16 +1,21 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"
@@ -68,6 +73,63 @@ func TestSkippedFiringsAreRecordedEvenLate(t *testing.T) {
 		pass(33 * m)
 		w.wantDues("5 ok", "15 skipped", "20 ok", "30 skipped")
 	})
+}
+
+// A node is about to record two skipped firings, and another node is faster and claims the later one. The earlier one
+// is recorded, unless the ledger is past it by then. No line says that the later one was skipped.
+func TestSkippedFiringsBeforeAnotherNodesFiring(t *testing.T) {
+	for name, c := range map[string]struct {
+		commits bool
+		want    []string
+		line    string
+	}{
+		"it runs":    {false, []string{"5 ok", "10 skipped"}, "level=WARN msg=\"Firings were skipped: the firing before was still running.\""},
+		"it has run": {true, []string{"5 ok", "15 ok"}, "level=INFO msg=\"Firings were skipped: the firing before was still running. Another node has recorded them already"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				slow(w, 12*m)
+				var once sync.Once
+				w.ledger.Fail = func(method string) error {
+					if method == "Skip" {
+						once.Do(func() { w.runElsewhere(15*m, c.commits) })
+					}
+					return nil
+				}
+				var log bytes.Buffer
+				o := w.options("a")
+				o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				n := w.start(o)
+				pass(18 * m)
+				n.stop()
+				w.wantDues(c.want...)
+				var lines []string
+				for line := range strings.Lines(log.String()) {
+					if strings.Contains(line, "Firings were skipped") {
+						lines = append(lines, line)
+					}
+				}
+				if len(lines) != 1 || !strings.Contains(lines[0], c.line) || !strings.Contains(lines[0], " skipped=1 latest=2000-01-01T00:10:00") {
+					t.Errorf("logged %q, want %s", lines, c.line)
+				}
+			})
+		})
+	}
+}
+
+// runElsewhere has a node without an engine claim the firing that is due after so long, and commit it.
+func (w *world) runElsewhere(due time.Duration, commits bool) {
+	w.t.Helper()
+	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(due)
+	r := w.rules[0]
+	claim, err := w.ledger.Claim(w.t.Context(), r.ID, r.Scope, 0, at, "b", time.Hour)
+	if err == nil && commits {
+		run := ledger.Run{Rule: r.ID, Scope: r.Scope, Due: at, Node: "b", Started: time.Now(), Outcome: ledger.OutcomeOK}
+		_, err = w.ledger.Commit(w.t.Context(), claim, &ledger.Commit{Run: run, Scope: finding.Scope{LastDue: at}})
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
 }
 
 func TestOverlapQueuesOne(t *testing.T) {

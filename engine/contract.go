@@ -117,8 +117,8 @@ func (b boundedLedger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 	return ask(ctx, b.lease, b.Ledger.Abandoned)
 }
 
-func (b boundedLedger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
-	return tell(ctx, b.lease, func(ctx context.Context) error {
+func (b boundedLedger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) (bool, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (bool, error) {
 		return b.Ledger.Skip(ctx, rule, scope, term, due, node, reason)
 	})
 }

@@ -39,10 +39,14 @@ func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time
 	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) {
 		return base, nil
 	}
-	leaveOut := u.e.opts.Ledger.Thaw
 	// A firing that is running began earlier and changes the findings itself. Skip leaves the observed clock alone.
+	leaveOut := u.e.opts.Ledger.Thaw
 	if state.Running != nil && state.Running.Term == u.term.Number {
-		base, leaveOut = state.Running.Due, u.e.opts.Ledger.Skip
+		base = state.Running.Due
+		leaveOut = func(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
+			_, err := u.e.opts.Ledger.Skip(ctx, rule, scope, term, due, node, reason)
+			return err
+		}
 	}
 	until := u.catchUpFrom.Add(-u.plan.jitter)
 	missed := u.plan.schedule.Missed(base, until, 1)

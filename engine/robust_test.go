@@ -106,7 +106,7 @@ func TestFiringsOfTheFutureAreTold(t *testing.T) {
 		if _, err := w.ledger.Register(t.Context(), "negative-bin-stock", "119240", 0, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ledger.Skip(t.Context(), "negative-bin-stock", "119240", 0, midnight.Add(time.Hour), "b", ""); err != nil {
+		if _, err := w.ledger.Skip(t.Context(), "negative-bin-stock", "119240", 0, midnight.Add(time.Hour), "b", ""); err != nil {
 			t.Fatal(err)
 		}
 		n := w.start(o)

@@ -337,23 +337,35 @@ func (u *unit) busy(ctx context.Context, due time.Time) progress {
 func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	skipped = append(u.unrecorded, skipped...)
 	u.unrecorded = nil
-	if len(skipped) == 0 {
-		return
+	for first := true; len(skipped) > 0; first = false {
+		latest, reason := skipped[len(skipped)-1], overlapReason(len(skipped))
+		log := u.logger().With("skipped", len(skipped), "latest", latest)
+		recorded, err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason)
+		switch {
+		case err != nil:
+			log.Warn("Skipped firings were not recorded in the ledger. The node records them before the next firing begins.", "error", err)
+			u.unrecorded = skipped
+			return
+		case recorded:
+			log.Warn("Firings were skipped: the firing before was still running.")
+			u.e.opts.Observer.RunDone(ledger.Run{
+				Rule: u.rule.ID, Scope: u.rule.Scope, Term: u.term.Number, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
+			})
+			return
+		case !first: // The ledger is past all these firings.
+			log.Info("Firings were skipped: the firing before was still running. Another node has recorded them already, or has run a later firing.")
+			return
+		}
+		skipped = skipped[:len(skipped)-1] // Another node runs the latest firing, or has run or recorded it. The firings before may have no run.
 	}
-	latest := skipped[len(skipped)-1]
-	reason := fmt.Sprintf("overlap: %d firings came due while the one before still ran", len(skipped))
-	if len(skipped) == 1 {
-		reason = "overlap: it came due while the firing before still ran"
+}
+
+// overlapReason returns the reason that the skipped run records.
+func overlapReason(firings int) string {
+	if firings == 1 {
+		return "overlap: it came due while the firing before still ran"
 	}
-	u.logger().Warn("Firings were skipped: the firing before was still running.", "skipped", len(skipped), "latest", latest)
-	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason); err != nil {
-		u.logger().Warn("Skipped firings were not recorded in the ledger. The node records them before the next firing begins.", "error", err)
-		u.unrecorded = skipped
-		return
-	}
-	u.e.opts.Observer.RunDone(ledger.Run{
-		Rule: u.rule.ID, Scope: u.rule.Scope, Term: u.term.Number, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
-	})
+	return fmt.Sprintf("overlap: %d firings came due while the one before still ran", firings)
 }
 
 func (u *unit) hasEnded() bool {

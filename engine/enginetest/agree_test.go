@@ -232,7 +232,8 @@ func TestTheLedgerInMemoryAnswersAsOneOfSQLite(t *testing.T) {
 					due := p.dueAt(p.due)
 					p.due++
 					p.same("a skip", func(ctx context.Context, l engine.Ledger) (string, error) {
-						return "", l.Skip(ctx, "r", "s", 0, due, "a", "overlap")
+						recorded, err := l.Skip(ctx, "r", "s", 0, due, "a", "overlap")
+						return fmt.Sprint(recorded), err
 					})
 				}
 				p.standing()

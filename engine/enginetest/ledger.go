@@ -246,14 +246,13 @@ func (l *firingStore) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 }
 
 // Skip records that the firing did not run.
-func (l *firingStore) Skip(ctx context.Context, rule, name string, term int64, due time.Time, node, reason string) error {
+func (l *firingStore) Skip(ctx context.Context, rule, name string, term int64, due time.Time, node, reason string) (bool, error) {
 	leave, err := l.enter(ctx, "Skip")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer leave()
-	_, err = l.leaveOut(rule, name, term, due, node, reason)
-	return err
+	return l.leaveOut(rule, name, term, due, node, reason)
 }
 
 // Thaw is Skip for firings that were due while the rule was disabled.

@@ -228,7 +228,7 @@ func (c *cluster) firings(l ledger.Ledger, rule string) *firings {
 	return &firings{t: c.t, rule: rule, runs: runs, skipped: c.skipped(rule)}
 }
 
-var skips = regexp.MustCompile(`msg="Firings were skipped: [^"]+" rule=(\S+) scope="?([^\s"]*)"? skipped=(\d+) latest=(\S+)\n`)
+var skips = regexp.MustCompile(`msg="(?:Firings were skipped: |Skipped firings were not recorded )[^"]+" rule=(\S+) scope="?([^\s"]*)"? skipped=(\d+) latest=(\S+)`)
 
 // skipped reads from the nodes' logs which firings of the rule were skipped because the firing before still ran. The
 // ledger does not say it of a firing that came due before one that another node has begun by then.

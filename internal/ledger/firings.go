@@ -35,9 +35,9 @@ type Firings interface {
 	// of its firing. Claim.Node names the node that had the firing last.
 	Abandoned(ctx context.Context) ([]Claim, error)
 	// Skip records that the firing did not run because the firing before it was still running. reason is kept with
-	// the record. Skip does nothing where the firing is running, is done, or lies before the last one. ErrNotFound
-	// before Register.
-	Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error
+	// the record. Where the firing is running, is done, or lies before the last one, Skip does nothing, and recorded
+	// is false. ErrNotFound before Register.
+	Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) (recorded bool, err error)
 	// Thaw is Skip for the last firing that fell into the time when the rule was disabled. The observed clock of the
 	// scope continues from this firing.
 	Thaw(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error

@@ -43,10 +43,10 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 }
 
 // Skip implements ledger.Firings.
-func (l *Ledger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
-	err := l.Ledger.Skip(ctx, rule, scope, term, due, node, reason)
+func (l *Ledger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) (bool, error) {
+	recorded, err := l.Ledger.Skip(ctx, rule, scope, term, due, node, reason)
 	l.watch.noteFault(Runs, err)
-	return err
+	return recorded, err
 }
 
 // Thaw implements ledger.Firings.

@@ -97,6 +97,14 @@ func (f *base) register(t testing.TB) {
 	noError(t, err)
 }
 
+// skip skips the n-th firing, and tells whether the ledger recorded it.
+func (f *base) skip(t testing.TB, term int64, n int, node, reason string) bool {
+	t.Helper()
+	recorded, err := f.Skip(t.Context(), rule, scope, term, due(n), node, reason)
+	noError(t, err)
+	return recorded
+}
+
 // claim claims the n-th firing for node a. claim drops the optional fields State and Before.
 func (f *base) claim(t testing.TB, n int) ledger.Claim {
 	t.Helper()

@@ -125,8 +125,8 @@ var clockTests = []testCase{
 		run.Run.Term = 1
 		_, err = f.Commit(t.Context(), c, run)
 		noError(t, err)
-		noError(t, f.Skip(t.Context(), rule, scope, 1, due(2), "a", "overlap"))
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "a", "of the term before"))
+		equal(t, true, f.skip(t, 1, 2, "a", "overlap"))
+		equal(t, false, f.skip(t, 0, 3, "a", "of the term before"))
 		runs, err := f.Runs(t.Context(), rule, nil, 9)
 		noError(t, err)
 		equal(t, 4, len(runs))

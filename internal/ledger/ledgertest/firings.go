@@ -140,18 +140,19 @@ var firingTests = []testCase{
 		}
 	}},
 	{"a skipped firing is recorded once and never claimed", func(t *testing.T, f *fixture) {
-		isError(t, ledger.ErrNotFound, f.Skip(t.Context(), rule, scope, 0, due(2), "b", "overlap"))
+		_, err := f.Skip(t.Context(), rule, scope, 0, due(2), "b", "overlap")
+		isError(t, ledger.ErrNotFound, err)
 		f.register(t)
 		c := f.claim(t, 1)
 		f.clock.Add(time.Second)
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(1), "b", "it runs"))
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(2), "b", "overlap"))
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(2), "c", "again"))
-		_, err := f.Commit(t.Context(), c, commitOf(c))
+		equal(t, false, f.skip(t, 0, 1, "b", "it runs"))
+		equal(t, true, f.skip(t, 0, 2, "b", "overlap"))
+		equal(t, false, f.skip(t, 0, 2, "c", "again"))
+		_, err = f.Commit(t.Context(), c, commitOf(c))
 		noError(t, err)
 		_, err = f.Claim(t.Context(), rule, scope, 0, due(2), "a", lease)
 		isError(t, ledger.ErrDone, err)
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(1), "b", "done"))
+		equal(t, false, f.skip(t, 0, 1, "b", "done"))
 
 		runs, err := f.Runs(t.Context(), rule, nil, 10)
 		noError(t, err)

@@ -159,7 +159,11 @@ func (m *machine) Rewind(t *rapid.T) {
 // Skip skips a firing.
 func (m *machine) Skip(t *rapid.T) {
 	n := max(1, m.model.done+rapid.IntRange(-1, 2).Draw(t, "ahead"))
-	must(t, m.f.Skip(m.t.Context(), m.rule, "", 0, due(n), "a", "overlap"), nil)
+	recorded, err := m.f.Skip(m.t.Context(), m.rule, "", 0, due(n), "a", "overlap")
+	must(t, err, nil)
+	if want := n != m.model.running && n > m.model.done; recorded != want {
+		t.Fatalf("firing %d was recorded as skipped: %t, want %t", n, recorded, want)
+	}
 	if n != m.model.running {
 		m.model.done = max(m.model.done, n)
 	}

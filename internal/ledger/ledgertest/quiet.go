@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,24 +118,30 @@ var quietTests = []testCase{
 		running, err := f.Claim(t.Context(), rule, "0", 0, due(2), "a", lease)
 		noError(t, err)
 		nodes := map[string]ledger.Ledger{"a": f.Ledger, "b": f.other(t)}
+		var records atomic.Int64
 		for n := 1; n <= 2; n++ {
 			var all sync.WaitGroup
 			for node, l := range nodes {
 				for i := range scopes {
 					all.Go(func() {
-						if err := l.Skip(t.Context(), rule, fmt.Sprint(i), 0, due(n), node, "overlap"); err != nil {
+						recorded, err := l.Skip(t.Context(), rule, fmt.Sprint(i), 0, due(n), node, "overlap")
+						if err != nil {
 							t.Errorf("scope %d: %v", i, err)
+						}
+						if recorded {
+							records.Add(1)
 						}
 					})
 				}
 				all.Go(func() {
-					if err := l.Skip(t.Context(), rule, "none", 0, due(n), node, "overlap"); !errors.Is(err, ledger.ErrNotFound) {
+					if _, err := l.Skip(t.Context(), rule, "none", 0, due(n), node, "overlap"); !errors.Is(err, ledger.ErrNotFound) {
 						t.Errorf("a scope that nobody knows: %v", err)
 					}
 				})
 			}
 			all.Wait()
 		}
+		equal(t, int64(2*scopes-1), records.Load()) // The second firing of one scope was running.
 		_, err = f.Commit(t.Context(), running, commitOf(running))
 		noError(t, err)
 		runs, err := f.Runs(t.Context(), rule, nil, 1000)

@@ -51,14 +51,14 @@ var readerTests = []testCase{
 	}},
 	{"a skipped firing leaves the findings of the last run to be seen", func(t *testing.T, f *fixture) {
 		f.register(t)
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(1), "b", "overlap"))
+		f.skip(t, 0, 1, "b", "overlap")
 		last, err := f.LastRuns(t.Context())
 		noError(t, err)
 		equal(t, [2]int{0, 0}, [2]int{last[0].Pending, last[0].Firing})
 		run := commitOf(f.claim(t, 2))
 		run.Run.Pending, run.Run.Firing = 3, 4
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "b", "overlap"))
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(4), "b", "overlap"))
+		f.skip(t, 0, 3, "b", "overlap")
+		f.skip(t, 0, 4, "b", "overlap")
 		c, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
 		_, err = f.Commit(t.Context(), *c.Running, run)
@@ -87,7 +87,7 @@ var readerTests = []testCase{
 		run(1, ledger.OutcomeOK, false, time.Time{})
 		run(2, ledger.OutcomeDegraded, false, due(2))
 		run(3, ledger.OutcomeFailed, false, due(2))
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(4), "b", "overlap"))
+		f.skip(t, 0, 4, "b", "overlap")
 		equal(t, due(2), unwell())
 		run(5, ledger.OutcomeOK, false, time.Time{})
 		run(6, ledger.OutcomeOK, false, time.Time{}) // joins the record of the previous run
@@ -118,7 +118,7 @@ var readerTests = []testCase{
 			noError(t, err)
 			want.Rows, want.Errored, want.Notices = want.Rows+int64(10*n), want.Errored+int64(n), want.Notices+int64(3*n)
 		}
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "b", "overlap"))
+		f.skip(t, 0, 3, "b", "overlap")
 		want.Runs++
 		sums, err := f.RunSums(t.Context())
 		noError(t, err)

@@ -144,7 +144,7 @@ var searchTests = []testCase{
 		isError(t, ledger.ErrNotFound, err)
 		f.commit(t, 1, nil)
 		f.commit(t, 2, nil)
-		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "a", "busy"))
+		f.skip(t, 0, 3, "a", "busy")
 		for _, c := range []struct {
 			at  time.Time
 			due time.Time

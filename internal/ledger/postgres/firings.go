@@ -57,10 +57,10 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 
 // Skip implements ledger.Firings. Skips at the same time share a statement, because an overloaded node skips many
 // firings. A skip that the shared statement left out runs alone, which also finds the reason.
-func (l *Ledger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
+func (l *Ledger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) (bool, error) {
 	s := &skippedFiring{rule: rule, scope: scope, term: term, due: due, node: node, reason: reason}
 	if err := l.skips.Do(ctx, s); err != nil || s.recorded {
-		return err
+		return s.recorded, err
 	}
 	return l.Store.Skip(ctx, rule, scope, term, due, node, reason)
 }

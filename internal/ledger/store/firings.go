@@ -74,19 +74,20 @@ func (s *firingStore) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 }
 
 // Skip implements ledger.Firings.
-func (s *firingStore) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
+func (s *firingStore) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) (bool, error) {
 	return s.leaveOut(ctx, "skip", rule, scope, term, due, node, reason)
 }
 
 // Thaw implements ledger.Firings.
 func (s *firingStore) Thaw(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
-	return s.leaveOut(ctx, "thaw", rule, scope, term, due, node, reason)
+	_, err := s.leaveOut(ctx, "thaw", rule, scope, term, due, node, reason)
+	return err
 }
 
 // leaveOut records a firing that does not run, and moves the scope's last firing on to it. what names the operation:
-// skip or thaw. With thaw the observed clock of the findings does not advance. A firing that is done already is no
-// error; an unknown rule and scope is.
-func (s *firingStore) leaveOut(ctx context.Context, what, rule, scope string, term int64, due time.Time, node, reason string) error {
+// skip or thaw. With thaw the observed clock of the findings does not advance. It returns false for a firing that runs
+// or is done already, and an error for an unknown rule and scope.
+func (s *firingStore) leaveOut(ctx context.Context, what, rule, scope string, term int64, due time.Time, node, reason string) (bool, error) {
 	var n int64
 	err := s.db.InTx(ctx, what, func(tx Conn) error {
 		var err error
@@ -104,7 +105,7 @@ func (s *firingStore) leaveOut(ctx context.Context, what, rule, scope string, te
 	if err == nil && n == 0 {
 		_, err = s.Scope(ctx, rule, scope)
 	}
-	return err
+	return err == nil && n > 0, err
 }
 
 // Findings implements ledger.ScopeReader.
