@@ -34,15 +34,20 @@ type Engine struct {
 	sums       runSums
 	progress   atomic.Pointer[map[string]ledger.Progress] // The ledger's last answer. Nil before the first.
 	started    time.Time
-	reading    sync.Mutex    // Held while the switches are read and put in force.
-	changed    chan struct{} // Signalled when the crew has changed. Run starts the new units.
-	removed    chan struct{} // Signalled when rules may have been removed.
-	left       chan struct{} // Signalled when another node may have left firings.
-	orders     chan *order   // Firings that operators have asked for.
-	closed     chan struct{} // Closed when the engine takes no more orders.
-	verified   logging.Burst // Gathers the log lines about rules that are verified.
-	unverified logging.Burst // Gathers the log lines about rules that are not verified.
+	reading    sync.Mutex                   // Held while the switches are read and put in force.
+	changed    chan struct{}                // Signalled when the crew has changed. Run starts the new units.
+	removed    chan struct{}                // Signalled when rules may have been removed.
+	left       chan struct{}                // Signalled when another node may have left firings.
+	orders     chan *order                  // Firings that operators have asked for.
+	closed     chan struct{}                // Closed when the engine takes no more orders.
+	verified   logging.Burst                // Gathers the log lines about rules that are verified.
+	unverified logging.Burst                // Gathers the log lines about rules that are not verified.
+	resumed    logging.Burst                // Gathers the log lines about rules that run again.
+	failures   map[string]*logging.Failures // Gathers the log lines about failed runs. Keyed by source.
 }
+
+// failuresWindow is how often a source has a line about failed runs, at most.
+const failuresWindow = time.Minute
 
 // New checks the options and prepares an engine. Nothing is read or run before Run.
 func New(o Options) (*Engine, error) {
@@ -60,6 +65,7 @@ func New(o Options) (*Engine, error) {
 		slots:     map[string]slots{},
 		gates:     map[string]*gate{},
 		deliverer: map[string]*deliverer{},
+		failures:  map[string]*logging.Failures{},
 		crew:      crew{ending: map[string]*unit{}},
 		timetable: newTimetable(opts.Clock, opts.Terms, (*unit).work),
 		started:   time.Now().UTC(),
@@ -75,7 +81,13 @@ func New(o Options) (*Engine, error) {
 	e.unverified = logging.Burst{Window: unverifiedWindow, Own: mostUnverifiedLines, Rest: func(n int) {
 		e.log.Warn("Further rules are unverified: they do not run.", "count", n)
 	}}
+	e.resumed = logging.Burst{Window: verifiedWindow, Rest: func(n int) {
+		e.log.Info("Rules run again. Firings that were due while the rules were disabled are skipped.", "count", n)
+	}}
 	for name := range opts.Sources {
+		e.failures[name] = &logging.Failures{Window: failuresWindow, Well: func() {
+			e.log.Info("Runs on the source succeed again.", "source", name)
+		}}
 		e.slots[name] = make(slots, opts.perSource(name))
 		e.gates[name] = &gate{places: min(opts.perSource(name), opts.Workers)}
 	}
@@ -119,6 +131,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	loops.Wait()
 	e.verified.Flush()
 	e.unverified.Flush()
+	e.resumed.Flush()
+	for _, f := range e.failures {
+		f.Flush()
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -153,9 +154,12 @@ func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.
 	h.add(&record.Run)
 	if !record.Again {
 		ended := h.run // A copy, because the status keeps it and must not keep the whole claim.
-		p.status.ran(&ended)
+		recovered := p.status.ran(&ended)
 		p.e.opts.Observer.RunDone(h.run)
-		p.logRun(&h.run)
+		p.logRun(&ended)
+		if recovered {
+			p.e.failures[p.rule.Source].Recover()
+		}
 	}
 }
 
@@ -163,11 +167,23 @@ func (p *pass) logRun(run *ledger.Run) {
 	log := p.Log.With("run", p.id(), "due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
 	switch run.Outcome {
 	case ledger.OutcomeFailed:
-		log.Warn("The run failed. The findings of rows stay as they were.", "error", run.Error)
+		p.logFailure(log.With("source", p.rule.Source, "error", run.Error))
 	case ledger.OutcomeDegraded:
 		log.Warn("The run is degraded. The samples show which rows.", "errored", run.Errored, "samples", run.Samples)
 	default:
 		log.Debug("The run is done.", "outcome", string(run.Outcome), "pending", run.Pending, "firing", run.Firing)
+	}
+}
+
+// logFailure logs a failed run. While a source is down all its rules fail: then their runs have one line in a minute.
+func (p *pass) logFailure(log *slog.Logger) {
+	own := p.e.failures[p.rule.Source].Fail(
+		func() { log.Warn("The run failed. The findings of rows stay as they were.") },
+		func(count int) {
+			log.Warn("Runs on the source failed. The findings of rows stay as they were. The line names the latest run.", "count", count)
+		})
+	if !own {
+		log.Debug("The run failed. A later line counts the failed runs of the source.")
 	}
 }
 

@@ -62,7 +62,9 @@ func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time
 	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
 		return base, err
 	}
-	u.logger().Info("The rule runs again. Firings that were due while the rule was disabled are skipped.", "firings", len(frozen), "latest", latest)
+	u.e.resumed.Event(func() {
+		u.logger().Info("The rule runs again. Firings that were due while the rule was disabled are skipped.", "firings", len(frozen), "latest", latest)
+	})
 	return last, nil
 }
 

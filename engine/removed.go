@@ -9,6 +9,7 @@ import (
 
 	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
+	"tallyman/internal/logging"
 	"tallyman/internal/retry"
 	"tallyman/rules"
 )
@@ -18,6 +19,9 @@ type closer struct{ *Engine }
 
 // agreeEvery is how often a node checks whether all nodes have the same rules as itself.
 const agreeEvery = 5 * time.Second
+
+// closedWindow is how often closed scopes have a line together, while a node closes many.
+const closedWindow = time.Minute
 
 // run closes the findings of removed rules and scopes and resolves their notices, after the start of the engine and
 // after each Replace. It waits until every node has these rules. A node that still ran a removed rule would make its
@@ -96,8 +100,12 @@ func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (a
 		return 0, err
 	}
 	removed = slices.DeleteFunc(removed, func(r ledger.RemovedScope) bool { return waiting[r.Rule] })
+	closed := logging.Burst{Window: closedWindow, Rest: func(n int) {
+		e.log.Info("The state of removed rules and scopes is closed.", "count", n)
+	}}
+	defer closed.Flush()
 	for i := range removed {
-		switch failure := e.closeScope(ctx, removed[i]); {
+		switch failure := e.closeScope(ctx, removed[i], &closed); {
 		case errors.Is(failure, ledger.ErrFenced):
 			// Another node closes this scope too, or a run was committed meanwhile. Read the state again.
 			again = agreeEvery
@@ -109,7 +117,7 @@ func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (a
 }
 
 // closeScope closes the state of a removed rule in a scope, and resolves its notices.
-func (e closer) closeScope(ctx context.Context, scope ledger.RemovedScope) error {
+func (e closer) closeScope(ctx context.Context, scope ledger.RemovedScope, closed *logging.Burst) error {
 	findings, err := e.opts.Ledger.Findings(ctx, scope.Rule, scope.Scope)
 	if err != nil {
 		return err
@@ -135,6 +143,8 @@ func (e closer) closeScope(ctx context.Context, scope ledger.RemovedScope) error
 		resolved += len(portion.Notices)
 		last = portion.Last
 	}
-	e.log.Info("The state of a removed rule is closed.", "rule", scope.Rule, "scope", scope.Scope, "findings", len(findings), "resolutions", resolved)
+	closed.Event(func() {
+		e.log.Info("The state of a removed rule is closed.", "rule", scope.Rule, "scope", scope.Scope, "findings", len(findings), "resolutions", resolved)
+	})
 	return nil
 }

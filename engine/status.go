@@ -217,10 +217,13 @@ func (s *unitStatus) setLeftOut(due time.Time) {
 	s.leftOut = due
 }
 
-func (s *unitStatus) ran(run *ledger.Run) {
+// ran keeps the last run. It returns whether the run succeeded after a failed one.
+func (s *unitStatus) ran(run *ledger.Run) (recovered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	recovered = s.last != nil && s.last.Outcome == ledger.OutcomeFailed && run.Outcome != ledger.OutcomeFailed
 	s.last = run
+	return recovered
 }
 
 // sumsHold is how long sums of runs are reused. Reading them is costly: the ledger goes through all runs that it keeps.

@@ -109,6 +109,48 @@ func TestBurst(t *testing.T) {
 	})
 }
 
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out lines
+		f := &logging.Failures{Window: time.Minute, Well: func() { out.add("well") }}
+		fail := func(from, to int) {
+			for i := from; i <= to; i++ {
+				own := f.Fail(func() { out.add(fmt.Sprint(i)) }, func(n int) { out.add(fmt.Sprintf("%d, last %d", n, i)) })
+				if own != (i == from && from%100 == 1) {
+					t.Errorf("failure %d has its own line: %t", i, own)
+				}
+			}
+		}
+		after := func(d time.Duration, want ...string) {
+			t.Helper()
+			time.Sleep(d) //nolint:forbidigo // inside a synctest bubble
+			synctest.Wait()
+			if got := out.take(); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+		f.Recover() // Nothing has failed.
+		fail(1, 99)
+		after(time.Second, "1")
+		after(time.Minute, "98, last 99")
+		fail(2, 2)
+		after(time.Minute, "1, last 2")
+		after(time.Hour) // Nothing fails, but nothing has recovered either.
+		fail(3, 4)
+		f.Recover()
+		after(time.Minute, "2, last 4")
+		after(time.Minute, "well")
+		after(time.Hour)
+		fail(101, 101)
+		f.Recover()
+		after(time.Minute, "101", "well")
+		fail(201, 203)
+		f.Flush()
+		after(time.Hour, "201", "2, last 203")
+	})
+}
+
 // Ten thousand events from many goroutines make one line, and none is lost.
 func TestABurstIsOneLine(t *testing.T) {
 	t.Parallel()
