@@ -84,7 +84,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(codetest.ReadFile(t, "../configs/dashboards/alerts.yaml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(codetest.ReadFile(t, "../deploy/alerts/tallyman.yaml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	named := map[string]bool{}

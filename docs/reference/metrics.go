@@ -20,7 +20,7 @@ const metricsHead = `# Metrics
 
 This page is generated from the code. It lists every metric of ` + "`/metrics`" + `, which asks for a token of a viewer, operator or
 admin of all warehouses where ` + "`auth.mode`" + ` is token. [Watch a site](../how-to/watch.md) says which to watch;
-[configs/dashboards](../../configs/dashboards) has alerts and a dashboard.
+[deploy](../../deploy) has alerts and a dashboard.
 
 - A counter counts from the start of the process. Look at its increase, never at its value.
 - A gauge that is of the whole cluster, or the same on every node, is read from the ledger: take the largest, do not add the nodes up.

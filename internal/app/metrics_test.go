@@ -226,8 +226,8 @@ func TestDashboardsOnALiveNode(t *testing.T) {
 	n.await(nil, 1)
 	n.openAndLeaveStream()
 	wanted := map[string]bool{}
-	for _, file := range []string{"tallyman.json", "alerts.yaml"} {
-		text, err := os.ReadFile("../../configs/dashboards/" + file)
+	for _, file := range []string{"dashboards/tallyman.json", "alerts/tallyman.yaml"} {
+		text, err := os.ReadFile("../../deploy/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// alert is one of configs/dashboards/alerts.yaml.
+// alert is one of deploy/alerts/tallyman.yaml.
 type alert struct {
 	Alert, Expr, For    string
 	Labels, Annotations map[string]string
@@ -18,7 +18,7 @@ type alert struct {
 
 func readAlerts(t *testing.T) []alert {
 	t.Helper()
-	text, err := os.ReadFile("../../../configs/dashboards/alerts.yaml")
+	text, err := os.ReadFile("../../../deploy/alerts/tallyman.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func readAlerts(t *testing.T) []alert {
 // readDashboard returns the expressions of the panels by their titles.
 func readDashboard(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("../../../configs/dashboards/tallyman.json")
+	text, err := os.ReadFile("../../../deploy/dashboards/tallyman.json")
 	if err != nil {
 		t.Fatal(err)
 	}
