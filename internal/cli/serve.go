@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -106,52 +102,3 @@ func (c nodeCommands) demo() *cobra.Command {
 
 // mostForklifts is the limit of --workers in the demo.
 const mostForklifts = 50
-
-// versionForm has the version of the program and of its source.
-type versionForm struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // commit of the source, if the program was built in a repository
-	Modified bool   `json:"modified,omitempty"` // the source had changes that were not committed
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-// buildVersion reads what the toolchain stamped into the binary.
-func buildVersion() versionForm {
-	v := versionForm{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Revision = s.Value
-		case "vcs.modified":
-			v.Modified = s.Value == "true"
-		}
-	}
-	return v
-}
-
-func (c nodeCommands) version() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  tallyman version -o json",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := buildVersion()
-			return c.print(v, func(w io.Writer) {
-				fmt.Fprintf(w, "tallyman %s", v.Version)
-				if v.Revision != "" {
-					fmt.Fprintf(w, " (%.12s)", v.Revision)
-				}
-				fmt.Fprintf(w, " %s %s\n", v.Go, v.Platform)
-			})
-		},
-	}
-}
