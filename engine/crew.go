@@ -153,8 +153,9 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 	e.crew.live = true
 	e.crew.mu.Unlock()
 	e.timetable.open(ctx, runs)
-	runs.Go(func() { e.timetable.run(stop) })
+	runs.Go(func() { e.timetable.run(stop, func() { e.opts.Turned("timetable") }) })
 	for {
+		e.opts.Turned("supervisor")
 		for _, u := range e.crew.takeFresh() {
 			e.timetable.start(u)
 		}

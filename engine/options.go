@@ -59,6 +59,10 @@ type Options struct {
 	// Step is called between the steps of a firing, of a delivery and of a removal; see the Step constants. A test can end
 	// the process there.
 	Step func(step string)
+
+	// Turned is called with the name of a loop of the engine at each of its turns, once a minute at least. A loop whose
+	// turns stay away is stuck.
+	Turned func(loop string)
 }
 
 // Sink is a sink and how notices are addressed to it. The engine itself delivers to the inbox and to queues, lane by
@@ -135,6 +139,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.Step == nil {
 		d.Step = func(string) {}
+	}
+	if d.Turned == nil {
+		d.Turned = func(string) {}
 	}
 	return d
 }

@@ -251,9 +251,10 @@ func (t *timetable) takeAbandoned(u *unit) time.Time {
 }
 
 // run wakes each unit at its time, until stop is closed. run wakes all units when the clock term ends or the clock was
-// set back, because their wake times are wrong then. Call open first.
-func (t *timetable) run(stop <-chan struct{}) {
+// set back, because their wake times are wrong then. run calls turned at each turn of the loop. Call open first.
+func (t *timetable) run(stop <-chan struct{}, turned func()) {
 	for {
+		turned()
 		now := t.clock.Now()
 		if t.last.Sub(now) > time.Minute {
 			t.wakeAll()

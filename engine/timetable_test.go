@@ -108,7 +108,7 @@ func (s *scriptedUnits) units(n int, rule, source string) []*unit {
 
 // loop begins the timetable's loop.
 func (s *scriptedUnits) loop() {
-	s.runs.Go(func() { s.e.timetable.run(s.stop) })
+	s.runs.Go(func() { s.e.timetable.run(s.stop, func() {}) })
 	synctest.Wait()
 }
 

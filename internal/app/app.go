@@ -30,6 +30,7 @@ import (
 	"tallyman/internal/origin"
 	"tallyman/internal/session"
 	"tallyman/internal/silence"
+	"tallyman/internal/systemd"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
 	"tallyman/sinks"
@@ -46,7 +47,8 @@ type Options struct {
 	Step     func(string)   // See engine.Options.Step and push.Options.Step.
 	Stdout   io.Writer      // The output of sinks of type stdout. Default: os.Stdout.
 
-	Hangup <-chan os.Signal // A signal makes the node read the rule files again. Nil means none does.
+	Hangup  <-chan os.Signal // A signal makes the node read the rule files again. Nil means none does.
+	Manager *systemd.Manager // Who has started the node. Default: what the environment says.
 
 	QueueNow func() time.Time // See queue.Options.Now. For tests alone.
 
@@ -89,6 +91,7 @@ type App struct {
 	authoring *authoring.Node
 	wellness  *wellness
 	drain     *drain
+	pulse     pulse
 
 	ledgerHealth, drainHealth, clockHealth, commitHealth, indexHealth, retentionHealth, rulesHealth, tlsHealth health
 }
@@ -120,7 +123,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if a.branch, err = lineage.Begin(ctx, a.ledger, a.log); err != nil {
 		return nil, err
 	}
-	a.follow = &follower{ledger: a.ledger, incarnation: a.branch.Incarnation, log: a.log}
+	a.follow = &follower{ledger: a.ledger, incarnation: a.branch.Incarnation, turned: func() { a.pulse.turned("follower") }, log: a.log}
 	if err := a.follow.add(ctx, "restored", a.readRestored); err != nil {
 		return nil, err
 	}
@@ -198,6 +201,7 @@ func (a *App) Ledger() ledger.Ledger { return a.ledger }
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
 	a.meter.RulesRead(len(set.Problems))
+	a.opts.Manager.Ready()
 	a.log.Info("The node is running.", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
 	working, endWork := context.WithCancel(ctx) // The engine.
 	defer endWork()
@@ -225,6 +229,10 @@ func (a *App) Run(ctx context.Context) error {
 	if a.clock != nil {
 		front.Go(func() { a.clock.run(serving) })
 	}
+	front.Go(func() {
+		a.opts.Manager.Watch(ctx, a.pulse.stuck)
+		a.opts.Manager.Stopping()
+	})
 	front.Go(func() { a.branch.Run(serving) })
 	front.Go(func() { a.follow.run(serving) })
 	front.Go(func() { a.commits.Run(serving) })
@@ -255,6 +263,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.awaitDrain(ctx, failed)
 	endWork()
 	work.Wait()
+	a.pulse.end("engine") // A drained node stays. Its watchdog must not wait for the engine.
 	endPushes()
 	pushing.Wait()
 	a.awaitBalancers(failed)
@@ -327,6 +336,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 		StopGrace: a.opts.StopGrace,
 		Retention: a.cfg.Ledger.Retention,
 		Step:      a.opts.Step,
+		Turned:    func(loop string) { a.pulse.turned("engine " + loop) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the engine: %w", err)
@@ -376,6 +386,9 @@ func (o Options) withDefaults(cfg *config.Config) Options {
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Manager == nil {
+		o.Manager = systemd.Open(o.Logger)
 	}
 	if o.LogLevel == nil {
 		o.LogLevel = new(slog.LevelVar)

@@ -23,6 +23,7 @@ const (
 type follower struct {
 	ledger      ledger.Numbers
 	incarnation func() int64 // The incarnation of the ledger, see lineage.Branch. Nil means it never changes.
+	turned      func()       // Called at each turn of the loop.
 	log         *slog.Logger
 	list        []*followed
 	failed      bool  // The last look failed.
@@ -59,6 +60,7 @@ func (f *follower) run(ctx context.Context) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
+		f.turned()
 		select {
 		case <-ctx.Done():
 			return

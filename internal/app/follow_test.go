@@ -35,7 +35,7 @@ func TestFollower(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := &numbers{all: map[string]int64{"tokens": 7, "other": 1}}
-		f := &follower{ledger: n, log: slog.New(slog.DiscardHandler)}
+		f := &follower{ledger: n, turned: func() {}, log: slog.New(slog.DiscardHandler)}
 		var reads atomic.Int32
 		var bad atomic.Bool
 		read := func(context.Context) error {
@@ -85,7 +85,7 @@ func TestFollowerGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := &numbers{all: map[string]int64{"broken": 1, "hanging": 1, "switches": 1}}
-		f := &follower{ledger: n, log: slog.New(slog.DiscardHandler)}
+		f := &follower{ledger: n, turned: func() {}, log: slog.New(slog.DiscardHandler)}
 		var live atomic.Bool
 		var reads atomic.Int32
 		for name, read := range map[string]func(context.Context) error{
@@ -129,7 +129,7 @@ func TestFollowerGoesOn(t *testing.T) {
 func TestFollowerGoesOnBehindWhatFails(t *testing.T) {
 	t.Parallel()
 	n := &numbers{all: map[string]int64{"silences": 1, "switches": 1}}
-	f := &follower{ledger: n, log: slog.New(slog.DiscardHandler)}
+	f := &follower{ledger: n, turned: func() {}, log: slog.New(slog.DiscardHandler)}
 	var bad error
 	reads := 0
 	if err := errors.Join(

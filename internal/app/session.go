@@ -35,6 +35,6 @@ func nameOf(host string) string {
 func (a *App) newSession() *session.Keeper {
 	return session.New(session.Options{
 		Ledger: a.ledger, Node: a.opts.Node, Version: a.opts.Version, Lease: cmp.Or(a.opts.Lease, a.cfg.Node.Lease),
-		Alone: a.cfg.Ledger.Driver == config.SQLite, Observe: a.meter.SessionEvent, Logger: a.log,
+		Alone: a.cfg.Ledger.Driver == config.SQLite, Observe: a.meter.SessionEvent, Turned: func() { a.pulse.turned("session") }, Logger: a.log,
 	})
 }

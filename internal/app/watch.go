@@ -32,9 +32,11 @@ func (a *App) watchRules(ctx context.Context) {
 	w.open()
 	defer w.close()
 	w.run(ctx, a.opts.Hangup, a.book.fingerprint, func(why string) {
-		if _, err := a.book.reload(ctx, why, a.book.author(ledger.ViaFile)); err != nil && ctx.Err() == nil {
-			a.log.Error("The rule files were not put in force. The rules run as before.", "error", err)
-		}
+		a.opts.Manager.Reload(func() {
+			if _, err := a.book.reload(ctx, why, a.book.author(ledger.ViaFile)); err != nil && ctx.Err() == nil {
+				a.log.Error("The rule files were not put in force. The rules run as before.", "error", err)
+			}
+		})
 	})
 }
 

@@ -28,5 +28,10 @@ func program() {
 	defer stop()
 	os.Exit(Run(ctx, Process{ //nolint:forbidigo // a program of its own
 		Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Hangup: func() <-chan os.Signal {
+			c := make(chan os.Signal, 1)
+			signal.Notify(c, syscall.SIGHUP)
+			return c
+		},
 	}, Default()))
 }

@@ -50,6 +50,12 @@ func TestScripts(t *testing.T) {
 				ts.Setenv(args[2], testenv.PgBouncer(t, args[1], args[0]))
 			},
 			"sql": runSQL,
+			// systemd VAR: listens as systemd does, on the socket that VAR then names.
+			"systemd": listenAsSystemd,
+			// hangup: SIGHUP to the only program in the background; the command kill does not know the signal.
+			"hangup": hangUp,
+			// told STATE: systemd is told the state, a regular expression, and nothing before it but that the service lives.
+			"told": waitForState,
 		},
 		Setup: func(e *testscript.Env) error {
 			root, err := os.Getwd()

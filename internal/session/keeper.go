@@ -56,6 +56,7 @@ type Options struct {
 	// the ledger belongs to a process that is gone.
 	Alone   bool
 	Observe func(Event)
+	Turned  func() // Called at each turn of the loop that renews the session.
 	Logger  *slog.Logger
 }
 
@@ -94,6 +95,9 @@ func New(o Options) *Keeper {
 	o.Lease = cmp.Or(o.Lease, DefaultLease)
 	if o.Observe == nil {
 		o.Observe = func(Event) {}
+	}
+	if o.Turned == nil {
+		o.Turned = func() {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -188,6 +192,7 @@ func (k *Keeper) keep(ctx context.Context) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
+		k.o.Turned()
 		if err := k.Renew(ctx); err != nil && ctx.Err() == nil {
 			k.log.Debug("Session of this node was not renewed. The node tries again at once.", "error", err)
 		}
