@@ -30,7 +30,7 @@ build: ## Build bin/tallyman
 
 # Packages whose tests drive databases, processes or a single goroutine, where the race detector finds little and costs most:
 # make race watches them too. No test run vets, for make check does.
-UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./internal/finding/... ./internal/notice/... ./engine/trial/rulediff/... \
+UNWATCHED := ./cmd/... ./configs/... ./deploy/... ./docs/... ./engine/crashtest/... ./internal/finding/... ./internal/notice/... ./engine/trial/rulediff/... \
 	./examples/... ./internal/app/... ./internal/cli/... ./internal/config/... ./internal/console/... ./internal/demo/... ./internal/e2e/... \
 	./internal/ledger/... ./rules/... ./scanners/... ./sinks/inbox/page/... ./internal/item/... ./sinks/render/... ./sinks/scrub/...
 
@@ -47,7 +47,7 @@ RACE_END := atexit_sleep_ms=50
 
 .PHONY: test-deps
 test-deps: ## Install, on Debian as root, the servers and Chromium that tests need
-	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb sqlite3 curl python3 node chromium
+	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb sqlite3 curl python3 node chromium packages
 
 .PHONY: test
 test: test-deps ## Run all tests, and those in a browser
@@ -63,7 +63,8 @@ test-go: ## Run the Go tests but those that run alone
 	watched=$$(echo $$($(GO) list ./... | grep -vxF "$$unwatched")); \
 	scripts/beside.sh "nice -n 19 $(GO) build -race $(UNWATCHED_C) $$watched" \
 		$(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
-	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$watched
+	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$watched; \
+	cd deploy/tools; $(GO) test -vet=off ./...
 
 .PHONY: test-site
 test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
@@ -77,7 +78,7 @@ quick: ## Check and test what has changed and what imports it, in about a minute
 .PHONY: race
 race: export GORACE := $(RACE_END) $(GORACE)
 race: ## Run all Go tests with the race detector, and those of the benchmarks (PKG=./folder)
-	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb sqlite3 curl python3 node
+	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb sqlite3 curl python3 node packages
 	$(GO) test -race $(UNWATCHED_C) -parallel 4 -timeout 20m $(PKG)
 	@[ '$(PKG)' != ./... ] || { cd bench && $(GO) test -vet=off ./...; }
 
@@ -96,14 +97,16 @@ check: ## Check lint (with format and go vet), generated code, the console, clie
 	@scripts/beside.sh "scripts/console.sh check && scripts/clients.sh check" make --no-print-directory lint; \
 	echo "generated code"; scripts/generate.sh --check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
-	cd bench; $(GO) mod tidy -diff
+	(cd bench; $(GO) mod tidy -diff); \
+	cd deploy/tools; $(GO) mod tidy -diff
 
 .PHONY: lint
 lint: ## Lint, with format and go vet
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "lint"; "$$lint" run ./...; \
 	(cd clients/go; "$$lint" run ./...); \
-	cd bench; "$$lint" run ./...
+	(cd bench; "$$lint" run ./...); \
+	cd deploy/tools; "$$lint" run ./...
 
 .PHONY: console
 console: ## Build the console and the widget again: internal/console/web into internal/console/dist
@@ -114,6 +117,10 @@ console: ## Build the console and the widget again: internal/console/web into in
 widget: ## Build the widget's npm package into bin/tallyman-inbox
 	@scripts/test-deps.sh node
 	@scripts/console.sh package
+
+.PHONY: release
+release: ## Make the files of a release in dist/: archives, deb, rpm, bills of materials, checksums (VERSION=0.1.0)
+	@scripts/release.sh '$(VERSION)'
 
 .PHONY: screenshots
 screenshots: ## Take a picture of every page of the console and of the widget, at three sizes, in light and dark, in both languages: into bin/screenshots, and what the README shows into docs/screenshots
@@ -161,4 +168,4 @@ generate: ## Write the generated code again
 
 .PHONY: clean
 clean: ## Remove what the targets above have built
-	rm -rf bin
+	rm -rf bin dist

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, sqlite3,
-# curl, protoc, python3, node, chromium, fonts, nginx, haproxy, caddy, victoria-metrics.
+# curl, protoc, python3, node, chromium, fonts, packages, nginx, haproxy, caddy, victoria-metrics.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -19,6 +19,7 @@ has() {
     chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
     victoria-metrics) command -v victoria-metrics && command -v vmalert ;; # a peer of make bench-scale
     pgbouncer | nginx | haproxy | caddy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;;
+    packages) [ "$(uname)" = Darwin ] || { command -v rpm && command -v systemd-analyze; } ;; # reads the rpm, judges the unit
     fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
@@ -36,6 +37,7 @@ debian_package() {
     node) echo nodejs npm ;;
     chromium) echo chromium-headless-shell ;;
     fonts) echo fontconfig fonts-wqy-microhei ;;
+    packages) echo rpm systemd ;;
     sqlite3 | curl | pgbouncer | nginx | haproxy | caddy | victoria-metrics) echo "$1" ;;
   esac
 }
@@ -51,7 +53,7 @@ brew_package() {
     python3) echo python3 ;;
     node) echo node ;;
     chromium) echo --cask chromium ;;
-    fonts) ;;
+    fonts | packages) ;;
     victoria-metrics) echo victoriametrics ;;
     curl | pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
     sqlite3) echo sqlite ;;
@@ -84,6 +86,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       protoc) printf 'protoc, ' ;;
       node) printf 'Node (20.19 or newer) with npm, ' ;;
       chromium) printf 'Chromium, in the PATH or where CHROMIUM says, ' ;;
+      packages) printf 'rpm and systemd-analyze, ' ;;
       fonts) printf 'a font with Chinese letters, ' ;;
       sqlite3 | curl | pgbouncer | nginx | haproxy | caddy) printf '%s, ' "$n" ;;
     esac; done)as programs in the PATH"

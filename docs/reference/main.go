@@ -1,6 +1,8 @@
 // Command reference writes what the documentation has from the code. It knows no text of its own but the heads of pages: each package
 // declares what the tables say.
 //
+// With "release" and a folder as its arguments it writes the man pages and the completions of a release there.
+//
 // With a folder as its argument it writes the pages of this folder there: configuration.md, cli.md, metrics.md and logs.md. Without one it reads a
 // page from standard input and writes the page to standard output, with what stands between its markers replaced: the operators and functions
 // of conditions and the helpers of templates (docs/reference/rule-file.md), and the settings of sinks (docs/how-to/channels.md).
@@ -36,6 +38,9 @@ func run(args []string, in io.Reader, out io.Writer) error {
 			_, err = io.WriteString(out, write(string(page)))
 		}
 		return err
+	}
+	if len(args) == 2 && args[0] == "release" {
+		return writeRelease(args[1])
 	}
 	for name, text := range pages {
 		page, err := text()

@@ -21,11 +21,21 @@ prints the same.
 // referenceWidth is the width of the prose in the reference, in characters.
 const referenceWidth = "120"
 
+// describing returns a run of the program that only describes its commands.
+func describing() *command {
+	return &command{Process: Process{Env: []string{"COLUMNS=" + referenceWidth}, Out: io.Discard}}
+}
+
+// Root returns the tree of the commands, for man pages and completions. The commands do not run.
+func Root() *cobra.Command {
+	root := describing().root()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
 // Reference returns the reference page of all commands, in Markdown.
 func Reference() string {
-	c := &command{Process: Process{Env: []string{"COLUMNS=" + referenceWidth}, Out: io.Discard}}
-	root := c.root()
-	root.InitDefaultCompletionCmd()
+	c, root := describing(), Root()
 	r := &reference{shared: []sharedFlags{
 		{"Flags of every command", "", root.PersistentFlags()},
 		{"Flags of commands that call a server", "server", c.withServer(&cobra.Command{}).Flags()},
