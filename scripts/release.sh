@@ -82,17 +82,23 @@ package() {
   rm -rf "$work"
 }
 
-# sbom BINARY FILE
+# quietly shows what a command says only where it fails.
+quietly() {
+  local said
+  said=$("$@" 2>&1) || { echo "$said" >&2; return 1; }
+}
+
+# sbom BINARY FILE. The tool looks for licenses in the cache of modules; goose has one that it does not know.
 sbom() {
-  GOPROXY=off bin/tools/cyclonedx-gomod bin -json -noserial -notimestamp -std -licenses -assert-licenses -version "v$version" -output "$2" "$1" 2>/dev/null
+  GOPROXY=off quietly bin/tools/cyclonedx-gomod bin -json -noserial -notimestamp -std -licenses -assert-licenses -version "v$version" -output "$2" "$1"
   bin/tools/sbom internal/console/web internal/console/dist "$2"
 }
 
-sums() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
+checksums() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
 release() {
   version=$1
-  local code work name platform os arch ending
+  local code work name platform os arch ending sums
   code=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' internal/cli/version.go)
   if [ "$version" != "$code" ]; then
     echo "release.sh: the code has version $code, and not $version: change internal/cli/version.go and CHANGELOG.md first" >&2
@@ -123,7 +129,8 @@ release() {
     fi
   done
   rm -rf "$work"
-  (cd dist && sums ./* | sed 's#  \./#  #' >SHA256SUMS)
+  sums=$(cd dist && checksums tallyman*)
+  echo "$sums" >dist/SHA256SUMS
 }
 
 # check VERSION makes the release in two clones.
