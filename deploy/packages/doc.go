@@ -1,3 +1,3 @@
 // Package packages has what the deb and the rpm are made of: the unit of systemd, the configuration of nfpm, and the
-// scripts of both package managers. Its tests build the packages and install, upgrade and purge the deb.
+// scripts that dpkg and rpm run. Its tests build the packages and install, upgrade and purge the deb.
 package packages
