@@ -31,7 +31,7 @@ type quotation struct {
 //   - program: the string literals of the Go code without its tests, with … for what is put in
 //   - codes: the same; a code is a literal, or begins one before a colon
 //   - log: the messages of reference/logs.md
-//   - alerts: the alerts of configs/dashboards/alerts.yaml
+//   - alerts: the alerts of deploy/alerts/tallyman.yaml
 //   - any: the Go code, or else the runbook that the row leads to, for texts of other programs
 //
 // The indexes have each alert, each message of the level ERROR, and each thing that the overview says needs attention.
@@ -255,7 +255,7 @@ func alertNames(t *testing.T) (names []string) {
 	var file struct {
 		Groups []struct{ Rules []struct{ Alert string } }
 	}
-	if err := yaml.Unmarshal([]byte(codetest.ReadFile(t, "../configs/dashboards/alerts.yaml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(codetest.ReadFile(t, "../deploy/alerts/tallyman.yaml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	for _, g := range file.Groups {

@@ -27,6 +27,7 @@ const (
 	agent          = "tallyman-cli/" // the beginning of the User-Agent header
 	defaultServer  = "http://127.0.0.1:8080"
 	requestTimeout = 30 * time.Second
+	api            = "/api/v1"
 	maxAnswer      = 96 << 20 // bytes: 1,000 items of a queue with the largest payloads
 )
 
@@ -120,10 +121,15 @@ func pages[T any](ctx context.Context, c *client, path string, query url.Values,
 	}
 }
 
-// ask makes a request. ask decodes the answer into form, and also returns the unchanged answer.
+// ask makes a request below /api/v1. ask decodes the answer into form, and also returns the unchanged answer.
 func (c *client) ask(ctx context.Context, method, path string, body, form any) (json.RawMessage, error) {
+	return c.askPath(ctx, method, api+path, body, form)
+}
+
+// askPath is ask for a path of the server.
+func (c *client) askPath(ctx context.Context, method, path string, body, form any) (json.RawMessage, error) {
 	var raw json.RawMessage
-	if err := c.do(ctx, method, path, body, &raw); err != nil {
+	if err := c.doPath(ctx, method, path, body, &raw); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, form); err != nil {
@@ -134,6 +140,11 @@ func (c *client) ask(ctx context.Context, method, path string, body, form any) (
 
 // do makes one request below /api/v1 and decodes the answer.
 func (c *client) do(ctx context.Context, method, path string, body, answer any) error {
+	return c.doPath(ctx, method, api+path, body, answer)
+}
+
+// doPath is do for a path of the server.
+func (c *client) doPath(ctx context.Context, method, path string, body, answer any) error {
 	var payload io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -142,7 +153,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		}
 		payload = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, payload)
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
 	if err != nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
 		return usage("--server takes an address such as %s, not %q", defaultServer, c.base)
 	}
