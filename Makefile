@@ -92,13 +92,14 @@ soak: ## Do for longer what make test does at random for a short while (SOAK_TIM
 	$(GO) test -vet=off -run '^TestLedger$$/as_the_model$$' -timeout 60m ./internal/ledger/postgres ./internal/ledger/sqlite -rapid.checks=$(SOAK_CHECKS)
 
 .PHONY: check
-check: ## Check lint (with format and go vet), generated code, the console, clients of the API and go.mod
+check: ## Check lint (with format and go vet), generated code, the console, clients of the API, go.mod and what a site deploys
 	@scripts/test-deps.sh protoc node
 	@scripts/beside.sh "scripts/console.sh check && scripts/clients.sh check" make --no-print-directory lint; \
 	echo "generated code"; scripts/generate.sh --check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
 	(cd bench; $(GO) mod tidy -diff); \
-	cd deploy/tools; $(GO) mod tidy -diff
+	(cd deploy/tools; $(GO) mod tidy -diff); \
+	echo "deploy"; $(MAKE) --no-print-directory deploy-check
 
 .PHONY: lint
 lint: ## Lint, with format and go vet
@@ -107,6 +108,17 @@ lint: ## Lint, with format and go vet
 	(cd clients/go; "$$lint" run ./...); \
 	(cd bench; "$$lint" run ./...); \
 	cd deploy/tools; "$$lint" run ./...
+
+.PHONY: deploy-check
+deploy-check: ## Check what a site deploys: each alert, the chart by Helm and by the schemas of Kubernetes
+	@scripts/test-deps.sh promtool
+	@cd deploy/alerts; promtool check rules tallyman.yaml; promtool test rules alerts_test.yaml
+	@cd deploy/helm/test; $(GO) mod tidy -diff; $(GO) test ./...
+
+.PHONY: image
+image: ## Build the image of a node with buildah, on Debian as root, and run what is in it (VERSION=0.1.0, IMAGE_ARCH=arm64)
+	@scripts/test-deps.sh buildah
+	@scripts/image.sh $(VERSION)
 
 .PHONY: console
 console: ## Build the console and the widget again: internal/console/web into internal/console/dist

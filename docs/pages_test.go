@@ -95,6 +95,9 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 			if !ok || !strings.Contains(codetest.ReadFile(t, page), "`"+a.Alert+"`") {
 				t.Errorf("%s: its runbook is %q; name a page that names the alert", a.Alert, a.Annotations["runbook"])
 			}
+			if link := a.Annotations["runbook_url"]; link != "https://tallyman.example.com/docs/"+page {
+				t.Errorf("%s: its runbook_url %q is not the link to its runbook", a.Alert, link)
+			}
 		}
 	}
 	for _, page := range guides(t) {

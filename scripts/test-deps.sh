@@ -18,6 +18,8 @@ has() {
     node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
     chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
     victoria-metrics) command -v victoria-metrics && command -v vmalert ;; # a peer of make bench-scale
+    promtool) command -v promtool ;; # for the tests of the alerts
+    buildah) command -v buildah && [ -e /etc/ssl/certs/ca-certificates.crt ] ;; # builds the image, with the certificates of this machine
     pgbouncer | nginx | haproxy | caddy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;;
     packages) [ "$(uname)" = Darwin ] || { command -v rpm && command -v systemd-analyze; } ;; # reads the rpm, judges the unit
     fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
@@ -53,7 +55,8 @@ brew_package() {
     python3) echo python3 ;;
     node) echo node ;;
     chromium) echo --cask chromium ;;
-    fonts | packages) ;;
+    fonts | packages | buildah) ;;
+    promtool) echo prometheus ;;
     victoria-metrics) echo victoriametrics ;;
     curl | pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
     sqlite3) echo sqlite ;;

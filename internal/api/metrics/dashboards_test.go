@@ -126,6 +126,41 @@ func TestAlertsAreComplete(t *testing.T) {
 	}
 }
 
+// promtool runs alerts_test.yaml (make deploy-check). Here each alert has a test there of its own name.
+func TestAlertsHaveTests(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../deploy/alerts/alerts_test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Tests []struct {
+			Name            string
+			PromqlExprTests []struct {
+				Expr       string
+				ExpSamples []struct{ Value int } `yaml:"exp_samples"`
+			} `yaml:"promql_expr_test"`
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, group := range file.Tests {
+		for _, e := range group.PromqlExprTests {
+			if strings.Contains(e.Expr, `alertname="`+group.Name+`"`) {
+				fires[group.Name] = fires[group.Name] || len(e.ExpSamples) > 0
+				rests[group.Name] = rests[group.Name] || len(e.ExpSamples) == 0
+			}
+		}
+	}
+	for _, a := range readAlerts(t) {
+		if !fires[a.Alert] || !rests[a.Alert] {
+			t.Errorf("%s: alerts_test.yaml shows that the alert fires: %t, that the alert does not fire: %t", a.Alert, fires[a.Alert], rests[a.Alert])
+		}
+	}
+}
+
 // scrapeLabels are the labels that Prometheus adds at a scrape.
 var scrapeLabels = []string{"instance", "job"}
 
