@@ -49,11 +49,13 @@ func TestYAML(t *testing.T) {
 // readers say what is wrong with a block of each kind.
 var readers = map[string]func(*testing.T, fenced) []string{
 	"rule file": readRules, "piece of a rule": readPiece, "rule test": readRuleTest, "catalogue of types": readTypes, "configuration": readConfiguration,
+	"values of the chart": readValues,
 }
 
 // kindWords are the words for the kinds in comments.
 var kindWords = map[string]string{
 	"rules": "rule file", "rule": "piece of a rule", "test": "rule test", "types": "catalogue of types", "config": "configuration",
+	"values": "values of the chart",
 }
 
 func kindOf(t *testing.T, b fenced) string {
