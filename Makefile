@@ -112,8 +112,8 @@ lint: ## Lint, with format and go vet
 .PHONY: deploy-check
 deploy-check: ## Check what a site deploys: each alert, the chart by Helm and by the schemas of Kubernetes
 	@scripts/test-deps.sh promtool
-	@cd deploy/alerts; promtool check rules tallyman.yaml; promtool test rules alerts_test.yaml
-	@cd deploy/test; $(GO) mod tidy -diff; $(GO) -C schemas mod tidy -diff; $(GO) test -vet=off ./...
+	@cd deploy/alerts; promtool check rules tallyman.yaml; promtool test rules alerts_test.yaml; promtool check config --syntax-only ../compose/prometheus.yml
+	@cd deploy/test; $(GO) mod tidy -diff; $(GO) -C schemas mod tidy -diff; $(GO) test -vet=off -count=1 ./...   # Go does not see changes of files outside of a module
 
 .PHONY: image
 image: ## Build the image of a node with buildah, on Debian as root, and run what is in it (VERSION=0.1.0, IMAGE_ARCH=arm64)
