@@ -37,4 +37,3 @@ func writeRelease(folder string) error {
 	}
 	return nil
 }
-

@@ -1,14 +1,11 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -30,33 +27,10 @@ import (
 	"tallyman/internal/origin"
 	"tallyman/internal/session"
 	"tallyman/internal/silence"
-	"tallyman/internal/systemd"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
 	"tallyman/sinks"
 )
-
-// Options is what a process adds to its configuration.
-type Options struct {
-	Logger   *slog.Logger
-	LogLevel *slog.LevelVar // The level of the Logger, which operators change. Default: a level that changes nothing.
-	Version  string         // The version of the program.
-	Node     string         // The name of this node. Default: node.name of the configuration, or else the host name.
-	Clock    engine.Clock   // The clock of the machine. Nodes with a PostgreSQL ledger go by the ledger's clock instead.
-	Migrate  bool           // Bring the schema of the ledger up to date. An SQLite ledger is always brought up to date.
-	Step     func(string)   // See engine.Options.Step and push.Options.Step.
-	Stdout   io.Writer      // The output of sinks of type stdout. Default: os.Stdout.
-
-	Hangup  <-chan os.Signal // A signal makes the node read the rule files again. Nil means none does.
-	Manager *systemd.Manager // Who has started the node. Default: what the environment says.
-
-	QueueNow func() time.Time // See queue.Options.Now. For tests alone.
-
-	// Lease is the length of the leases of the session, of firings and of lanes. Zero means node.lease of the
-	// configuration for the session, and the engine's default for the others.
-	Lease     time.Duration
-	StopGrace time.Duration // How long a stop waits for runs and deliveries. Zero means the engine's default.
-}
 
 // App is one node. New opens it, Run runs it, and Close releases what New opened.
 type App struct {
@@ -380,25 +354,4 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Tracer:    a.tracer,
 		Version:   a.opts.Version,
 	}, a.rooms(meter, streams, counts)...), nil
-}
-
-func (o Options) withDefaults(cfg *config.Config) Options {
-	o.Version = cmp.Or(o.Version, "dev")
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Manager == nil {
-		o.Manager = systemd.Open(o.Logger)
-	}
-	if o.LogLevel == nil {
-		o.LogLevel = new(slog.LevelVar)
-	}
-	if o.Clock == nil {
-		o.Clock = engine.SystemClock{}
-	}
-	if o.Stdout == nil {
-		o.Stdout = os.Stdout
-	}
-	o.Node = cmp.Or(o.Node, cfg.Node.Name, hostName())
-	return o
 }
