@@ -124,7 +124,7 @@ var preparations = []struct{ line, before string }{
 	{`subscribers (remove|show)`, "tallyman subscribers set user:ann --mail ann@example.com"},
 	{`rules promote`, "shadow"},
 	{`--token-file admin.token`, "until_prints user:ann tallyman tokens list --token-file admin.token"},
-	{`read-all .*--token-file wms.token`, "tallyman tokens create --subject service:reader --access service --warehouse 119240 >wms.token"},
+	{`read-all .*--token-file wms.token`, "tallyman tokens create --subject service:reader --access service --warehouse 119240 --out wms.token"},
 	{`--ca-file`, "second"},
 	{`init shanghai`, `psql -qd "$WMS_URL" -c 'CREATE TABLE bin_stock (wh_id int, bin_code text, sku text, qty numeric, PRIMARY KEY (wh_id, bin_code, sku))'`},
 	{`tokens create --config`, "unset TALLYMAN_SERVER"},

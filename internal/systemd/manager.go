@@ -26,12 +26,12 @@ func Open(log *slog.Logger) *Manager {
 	m := &Manager{log: log, every: lookEvery, now: daemon.SdNotifyMonotonicUsec}
 	m.send = func(state string) {
 		if _, err := daemon.SdNotify(false, state); err != nil {
-			log.Error("Systemd could not be told about the state of the service. The node goes on.", "state", state, "error", err)
+			log.Error("The state of the service could not be sent to systemd. The node goes on.", "state", state, "error", err)
 		}
 	}
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		log.Error("The time limit of systemd's watchdog could not be read. Systemd will restart the node.", "error", err)
+		log.Error("The time limit of the watchdog of systemd could not be read. Systemd will restart the node.", "error", err)
 	}
 	if limit > 0 {
 		m.every, m.alive = limit/2, daemon.SdNotifyWatchdog // Half of the limit is what systemd recommends.

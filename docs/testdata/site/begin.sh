@@ -19,7 +19,7 @@ redis-cli() { command redis-cli -u "$REDIS_URL" "$@"; }
 
 tallyman migrate up --config site.yaml
 psql -qd "$LEDGER_URL" -c 'ALTER SEQUENCE deliveries_seq RESTART WITH 4711'
-tallyman tokens create --config site.yaml --subject user:ann --access admin >admin.token
+tallyman tokens create --config site.yaml --subject user:ann --access admin --out admin.token
 tallyman serve --config site.yaml >serve.log 2>&1 &
 trap 'kill $(jobs -p); wait' EXIT
 until grep -q Listening serve.log; do kill -0 $! || exit 1; sleep 0.1; done
@@ -51,6 +51,10 @@ tallyman() {
       sleep 1
       kill $! && wait $!
       ;;
+    "tokens create") # The pages share a folder, and --out replaces no file.
+      rm -f -- $(printf '%s\n' "$@" | grep -A1 -x -e --out | tail -n +2)
+      command tallyman "$@"
+      ;;
     *) command tallyman "$@" ;;
   esac
 }
@@ -63,7 +67,7 @@ until_prints() {
 }
 notice() { tallyman notices list --warehouse 119240 --subscriber role:keeper -o json | grep -o '"n_[0-9a-z]*' | head -1 | tr -d '"'; }
 silence() { tallyman silences add warehouse=119242 --for 1h --comment "for the test" -o json | grep -o 's_[a-z0-9]*' | head -1; }
-token() { tallyman tokens create --subject user:eve --access viewer 2>&1 >eve.token | grep -o 't_[a-z0-9]*'; }
+token() { tallyman tokens create --subject user:eve --access viewer --out eve.token | grep -o 't_[a-z0-9]*'; }
 # shadow puts the rule in shadow.
 shadow() {
   sed -i.old 's/# shadow/shadow/' rules/stock.yaml && rm rules/stock.yaml.old
