@@ -215,6 +215,20 @@ func withQuery(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
+// namesServer tells whether a flag says that the command calls a server. A configuration needs neither --token-file nor
+// --ca-file, so these flags mean a server, too.
+func (c *command) namesServer() bool { return cmp.Or(c.server, c.tokenFile, c.caFile) != "" }
+
+// asksServer tells whether a command calls a server. Otherwise the command reads the configuration. --config and --set
+// win over TALLYMAN_SERVER. The flags of both together are an error.
+func (c *command) asksServer() (bool, error) {
+	local := c.config != "" || len(c.set) > 0
+	if local && c.namesServer() {
+		return false, usage("--server, --token-file and --ca-file ask a server; --config and --set read a configuration: give one of them")
+	}
+	return c.namesServer() || !local && c.getenv("TALLYMAN_SERVER") != "", nil
+}
+
 // withServer adds the flags of commands that call a server.
 func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")

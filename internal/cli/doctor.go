@@ -56,7 +56,7 @@ anything is wrong; warnings leave it at 0.`,
 func (c nodeCommands) examine(ctx context.Context, cfg *config.Config) *doctorForm {
 	version := buildVersion().Version
 	form := &doctorForm{Findings: c.services.Examine(ctx, cfg, doctor.Options{Version: version})}
-	if c.server != "" || c.getenv("TALLYMAN_SERVER") != "" {
+	if c.namesServer() || c.getenv("TALLYMAN_SERVER") != "" {
 		var report wire.StatusReport
 		if err := c.client().do(ctx, http.MethodGet, "/status", nil, &report); err != nil {
 			form.Findings = append(form.Findings, doctor.ServerOut(err))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -68,7 +67,11 @@ each certificate, because it calls its own machine and sends no token.`,
 
 // healthClient calls the server that is named, or else the node of the configuration.
 func (c nodeCommands) healthClient() (*client, error) {
-	if cmp.Or(c.server, c.getenv("TALLYMAN_SERVER")) != "" {
+	remote, err := c.asksServer()
+	if err != nil {
+		return nil, err
+	}
+	if remote {
 		return c.client(), nil
 	}
 	cfg, err := c.lazyConfig()

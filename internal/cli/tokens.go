@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,14 +218,13 @@ type tokenKeeper interface {
 	close() error
 }
 
-// tokenKeeper is the server where one is named, else the configured ledger. A ledger needs neither --token-file nor
-// --ca-file, so these flags mean a server, as for every other command. --config and --set win over TALLYMAN_SERVER.
+// tokenKeeper is the server where one is named, else the configured ledger.
 func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
-	local, remote := c.config != "" || len(c.set) > 0, cmp.Or(c.server, c.tokenFile, c.caFile) != ""
-	switch {
-	case local && remote:
-		return nil, usage("--server, --token-file and --ca-file ask a server; --config and --set open the ledger: give one of them")
-	case remote, !local && c.getenv("TALLYMAN_SERVER") != "":
+	remote, err := c.asksServer()
+	if err != nil {
+		return nil, err
+	}
+	if remote {
 		return remoteTokens{c.client()}, nil
 	}
 	cfg, err := c.lazyConfig()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -24,8 +25,13 @@ type Manager struct {
 // Open reads from the environment where systemd listens, and how often its watchdog wants to hear of the service.
 func Open(log *slog.Logger) *Manager {
 	m := &Manager{log: log, every: lookEvery, now: daemon.SdNotifyMonotonicUsec}
+	var failed atomic.Bool // The watchdog hears of the node every few seconds, and the log once that it does not.
 	m.send = func(state string) {
-		if _, err := daemon.SdNotify(false, state); err != nil {
+		_, err := daemon.SdNotify(false, state)
+		if failed.Swap(err != nil) {
+			return
+		}
+		if err != nil {
 			log.Error("The state of the service could not be sent to systemd. The node goes on.", "state", state, "error", err)
 		}
 	}

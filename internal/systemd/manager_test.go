@@ -3,6 +3,7 @@ package systemd
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,4 +64,17 @@ func TestNoWatchdog(t *testing.T) {
 			t.Errorf("the log says %q", log.String())
 		}
 	})
+}
+
+// TestSocketIsGone: the log says once that systemd does not hear of the service, however often the watchdog wants to.
+func TestSocketIsGone(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "gone"))
+	var log strings.Builder
+	m := Open(slog.New(slog.NewTextHandler(&log, nil)))
+	m.Ready()
+	m.Ready()
+	m.Stopping()
+	if n := strings.Count(log.String(), "could not be sent"); n != 1 {
+		t.Errorf("the log says it %d times:\n%s", n, log.String())
+	}
 }
