@@ -24,7 +24,11 @@ trap cleanup EXIT
 build() { buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
 
 mkdir -p bin "$work"/context/{root/usr/bin,root/etc/ssl/certs,root/etc/tallyman,root/usr/share/doc/tallyman,data}
-CGO_ENABLED=0 GOOS=linux GOARCH=$arch "$go" build -trimpath -ldflags='-s -w' -o "$work/context/root/usr/bin/tallyman" ./cmd/tallyman
+if [ "$version" = dev ]; then
+  CGO_ENABLED=0 GOOS=linux GOARCH=$arch "$go" build -trimpath -ldflags='-s -w' -o "$work/context/root/usr/bin/tallyman" ./cmd/tallyman
+else
+  scripts/release.sh binary linux "$arch" "$work/context/root/usr/bin/tallyman"
+fi
 install -m 644 "$certificates" "$work/context/root$certificates"
 install -m 644 LICENSE "$work/context/root/usr/share/doc/tallyman/copyright"
 chmod -R go-w,a+rX "$work/context"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Makes a release in dist/: archives, packages, bills of materials and checksums.
+# Makes a release in dist/: archives, packages, bills of materials, the Helm chart, the files for Compose and Prometheus, checksums, and,
+# as root on Debian with buildah, the images.
 #
 #   release.sh VERSION                        everything; VERSION is that of the code
 #   release.sh check VERSION                  makes it twice in two folders, and compares
 #   release.sh tree OS ARCH FOLDER [BINARY]   the folder that an archive holds, with a binary that is there or a new one
+#   release.sh binary OS ARCH FILE            the binary of a release
 #   release.sh package KIND VERSION ARCH TREE FOLDER   a deb or an rpm of such a folder
 #
 # The same commit gives the same bytes: times are those of the commit, owners are root, names are sorted, and no path of
@@ -94,6 +96,31 @@ sbom() {
   bin/tools/sbom internal/console/web internal/console/dist "$2"
 }
 
+# kit NAME FOLDER: the chart, and what a site deploys besides, with the sample site that Compose starts.
+kit() {
+  mkdir -p "$2/$1/deploy"
+  cp -RL deploy/helm/tallyman "$2"
+  bin/tools/archive "$2/tallyman" "dist/tallyman-$version.tgz" # The name that helm package gives it.
+  cp -R deploy/{alerts,dashboards,compose,compose.yaml} "$2/$1/deploy"
+  cp -R configs LICENSE "$2/$1"
+  rm -f "$2/$1"/configs/*.go
+  bin/tools/archive "$2/$1" "dist/$1.tar.gz"
+}
+
+# images makes an archive for docker load of each Linux platform. Its bytes depend on the version of buildah.
+images() {
+  local platform
+  if [ "$(id -u)" != 0 ] || ! command -v buildah >/dev/null; then
+    echo "Without images: they need root and buildah, see docs/how-to/run-in-containers.md" >&2
+    return
+  fi
+  for platform in $platforms; do
+    [ "${platform%/*}" = linux ] || continue
+    IMAGE_ARCH=${platform#*/} scripts/image.sh "$version" >/dev/null
+    gzip -9nc bin/tallyman-image.tar >"dist/tallyman_${version}_image_${platform#*/}.tar.gz"
+  done
+}
+
 checksums() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
 release() {
@@ -128,6 +155,8 @@ release() {
       package rpm "$version" "$arch" "$work/$name" dist
     fi
   done
+  kit "tallyman_${version}_deploy" "$work"
+  images
   rm -rf "$work"
   sums=$(cd dist && checksums tallyman*)
   echo "$sums" >dist/SHA256SUMS
@@ -149,14 +178,14 @@ check() {
 }
 
 case ${1:-} in
-  tree | package | check)
+  tree | binary | package | check)
     "$@"
     ;;
   [0-9]*)
     release "$1"
     ;;
   *)
-    echo "release.sh: VERSION, check VERSION, tree OS ARCH FOLDER or package KIND VERSION ARCH TREE FOLDER" >&2
+    echo "release.sh: VERSION, check VERSION, tree OS ARCH FOLDER, binary OS ARCH FILE or package KIND VERSION ARCH TREE FOLDER" >&2
     exit 2
     ;;
 esac

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +32,20 @@ func TestVersionOf(t *testing.T) {
 		c.want.Go, c.want.Platform = runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
 		if diff := cmp.Diff(c.want, versionOf(c.commit, c.date, c.info)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestVersionOfWhatIsDeployed: the chart and the image of Compose have the version of the code.
+func TestVersionOfWhatIsDeployed(t *testing.T) {
+	t.Parallel()
+	for file, text := range map[string]string{
+		"helm/tallyman/Chart.yaml": "\nversion: " + Version + "\nappVersion: " + Version + "\n",
+		"compose.yaml":             "${TALLYMAN_IMAGE:-tallyman:" + Version + "}",
+	} {
+		b, err := os.ReadFile(filepath.Join("../../deploy", file))
+		if err != nil || !strings.Contains(string(b), text) {
+			t.Errorf("deploy/%s lacks %q: %v", file, text, err)
 		}
 	}
 }
