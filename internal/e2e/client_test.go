@@ -66,6 +66,9 @@ func (c *cluster) follow(warehouses []string, ask func(context.Context, *client,
 	for i, w := range warehouses {
 		one := &client{c: c, warehouse: w, window: map[string]bool{}, seen: map[string]bool{}}
 		one.http.Transport = &http.Transport{}
+		if c.front != nil {
+			one.http.Transport = c.front.transport
+		}
 		list = append(list, one)
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		running.Go(func() { one.run(ctx, random, ask) })
@@ -127,7 +130,7 @@ func (cl *client) poll(ctx context.Context, base string, q url.Values) bool {
 func (cl *client) answered(ctx context.Context, code int, err error) bool {
 	switch {
 	case ctx.Err() != nil:
-	case err != nil:
+	case err != nil, cl.c.front != nil && code == http.StatusBadGateway: // The proxy lost the node.
 		cl.refused++
 	case code == http.StatusServiceUnavailable:
 		cl.later++

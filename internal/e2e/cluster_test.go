@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,10 +57,18 @@ type cluster struct {
 	lease     time.Duration
 	// badNetwork is an address of the ledger on which every larger commit is cut off.
 	badNetwork bool
+	// front is the proxy that clients ask. Nil means they ask the nodes.
+	front *front
 
 	mu      sync.Mutex
 	bases   []string // where each of the nodes listens, or listened before it died
 	started int
+}
+
+// front is a proxy before the nodes.
+type front struct {
+	url       string
+	transport http.RoundTripper
 }
 
 // newCluster makes a cluster with the rules and without nodes. The WMS has the tables bin_stock and movement. The
@@ -146,6 +155,9 @@ func (c *cluster) start(place int, settings ...string) *node {
 
 // base returns the URL of the API in the place with the number, modulo the places. It is empty before the first start.
 func (c *cluster) base(number int) string {
+	if c.front != nil {
+		return c.front.url
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.bases) == 0 {

@@ -71,16 +71,9 @@ func TestPostgresFailsOver(t *testing.T) {
 // load finds bins below zero and has a worker finish the work on them. stop ends the finding, and returns how many bins
 // there were; the worker goes on to the end of the test.
 func (tr *trial) load(n *node) (stop func() (bins int)) {
-	var isQuiet, isOver atomic.Bool
-	var finding, working sync.WaitGroup
-	bins := 0
-	finding.Go(func() {
-		for !isQuiet.Load() {
-			bins++
-			tr.put(shelves(tickScopes)[bins%tickScopes], fmt.Sprintf("B-%d", bins))
-			pause(150 * time.Millisecond)
-		}
-	})
+	stop = tr.loseBins()
+	var isOver atomic.Bool
+	var working sync.WaitGroup
 	working.Go(func() {
 		for !isOver.Load() {
 			var got wire.LeasedItemsForm
@@ -91,16 +84,31 @@ func (tr *trial) load(n *node) (stop func() (bins int)) {
 			pause(50 * time.Millisecond)
 		}
 	})
-	stop = func() int {
-		isQuiet.Store(true)
-		finding.Wait()
-		return bins
-	}
 	tr.t.Cleanup(func() {
-		stop()
 		isOver.Store(true)
 		working.Wait()
 	})
+	return stop
+}
+
+// loseBins puts a bin below zero onto a shelf again and again. stop ends that, and returns how many bins there are.
+func (tr *trial) loseBins() (stop func() (bins int)) {
+	var isQuiet atomic.Bool
+	var losing sync.WaitGroup
+	bins := 0
+	losing.Go(func() {
+		for !isQuiet.Load() {
+			bins++
+			tr.put(shelves(tickScopes)[bins%tickScopes], fmt.Sprintf("B-%d", bins))
+			pause(150 * time.Millisecond)
+		}
+	})
+	stop = func() int {
+		isQuiet.Store(true)
+		losing.Wait()
+		return bins
+	}
+	tr.t.Cleanup(func() { stop() })
 	return stop
 }
 

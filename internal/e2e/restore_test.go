@@ -72,44 +72,67 @@ func newRestoreSite(t *testing.T, ledgerURL string, places int) *restoreSite {
 // does runs the commands below a heading of docs/how-to/back-up-and-restore.md.
 func (s *restoreSite) does(heading string) {
 	s.t.Helper()
-	_, text, found := strings.Cut(s.page, "\n"+heading+"\n")
+	var environment []string
+	for name, value := range s.variables {
+		environment = append(environment, name+"="+value)
+	}
+	runCommands(commandsBelow(s.t, s.page, heading), func(script string) { s.shell(script, environment...) }, func(words []string) bool {
+		switch {
+		case words[0] == "tallyman":
+			s.tallyman(words[1:]...)
+		case words[0] == "systemctl" && words[2] == "tallyman":
+			map[string]func(){"stop": s.stopNodes, "start": s.startNodes}[words[1]]()
+		case words[0] == "systemctl":
+			s.service[words[1]]()
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// commandsBelow returns the first shell block below a heading of the text of a page, without the indent of a list.
+func commandsBelow(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, text, found := strings.Cut(page, "\n"+heading+"\n")
 	if !found {
-		s.t.Fatalf("docs/how-to/back-up-and-restore.md has no heading %q", heading)
+		t.Fatalf("the page has no heading %q", heading)
 	}
 	level, _, _ := strings.Cut(heading, " ")
 	text, _, _ = strings.Cut(text, "\n"+level+" ")
 	text, _, _ = strings.Cut(text, "\n"+strings.TrimSuffix(level, "#")+" ")
 	_, text, found = strings.Cut(text, "```sh\n")
 	if !found {
-		s.t.Fatalf("docs/how-to/back-up-and-restore.md has no commands below %q", heading)
+		t.Fatalf("the page has no commands below %q", heading)
 	}
 	text, _, _ = strings.Cut(text, "```")
-	var environment []string
-	for name, value := range s.variables {
-		environment = append(environment, name+"="+value)
+	var commands strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimLeft(line, " "); line != "" {
+			commands.WriteString(line)
+		}
 	}
+	return commands.String()
+}
+
+// runCommands runs the lines in their order. own runs a line itself, and returns whether it has. shell runs the others.
+func runCommands(lines string, shell func(script string), own func(words []string) bool) {
 	script := ""
 	flush := func() {
 		if script != "" {
-			s.shell(script, environment...)
+			shell(script)
 			script = ""
 		}
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(lines) {
 		words := strings.Fields(line)
-		switch {
-		case words[0] == "tallyman":
+		if words[0] == "tallyman" || words[0] == "systemctl" {
 			flush()
-			s.tallyman(words[1:]...)
-		case words[0] == "systemctl" && words[2] == "tallyman":
-			flush()
-			map[string]func(){"stop": s.stopNodes, "start": s.startNodes}[words[1]]()
-		case words[0] == "systemctl":
-			flush()
-			s.service[words[1]]()
-		default:
-			script += line
+			if own(words) {
+				continue
+			}
 		}
+		script += line
 	}
 	flush()
 }

@@ -184,12 +184,10 @@ type RedisSentinel struct {
 	Replica *RedisServer
 }
 
-const sentinelConfig = `port %[1]d
-bind 127.0.0.1
-dir %[2]s
-sentinel monitor %[3]s 127.0.0.1 %[4]d 1
-sentinel down-after-milliseconds %[3]s 500
-sentinel failover-timeout %[3]s 5000
+// sentinelConfig has the name of the primary and its port.
+const sentinelConfig = `sentinel monitor %[1]s 127.0.0.1 %[2]d 1
+sentinel down-after-milliseconds %[1]s 500
+sentinel failover-timeout %[1]s 5000
 `
 
 // Sentinel starts all three servers, and waits until the Sentinel knows the replica. A killed primary is replaced
@@ -198,32 +196,48 @@ func Sentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	s := &RedisSentinel{Name: "tallyman", Primary: Redis(t)}
 	s.Replica = Replica(t, s.Primary)
+	s.Addr = StartSentinels(t, s.Name, fmt.Sprintf(sentinelConfig, s.Name, s.Primary.port), 1)[0]
+	return s
+}
+
+// StartSentinels starts count Sentinels and returns their addresses. Each has the settings in a file of its own. It
+// waits until each Sentinel knows a replica of the primary with the name, and all other Sentinels.
+func StartSentinels(t testing.TB, name, settings string, count int) (addresses []string) {
+	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal(redisMissing)
 	}
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
+	for range count {
+		port, err := freePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		file := filepath.Join(dir, "sentinel.conf")
+		if err := os.WriteFile(file, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\ndir %s\n%s", port, dir, settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		server, err := launch{path: path, args: []string{file, "--sentinel"}, dir: dir, death: syscall.SIGKILL}.start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.kill)
+		addresses = append(addresses, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	}
-	s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sentinel.conf")
-	if err := os.WriteFile(file, fmt.Appendf(nil, sentinelConfig, port, dir, s.Name, s.Primary.port), 0o600); err != nil {
-		t.Fatal(err)
+	for _, address := range addresses {
+		client := redis.NewSentinelClient(&redis.Options{Addr: address})
+		Eventually(t, func() bool {
+			replicas, err := client.Replicas(t.Context(), name).Result()
+			if err != nil || len(replicas) == 0 {
+				return false
+			}
+			others, err := client.Sentinels(t.Context(), name).Result()
+			return err == nil && len(others) == count-1
+		}, 30*time.Second)
+		_ = client.Close()
 	}
-	server, err := launch{path: path, args: []string{file, "--sentinel"}, dir: dir, death: syscall.SIGKILL}.start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.kill)
-	client := redis.NewSentinelClient(&redis.Options{Addr: s.Addr})
-	defer func() { _ = client.Close() }()
-	Eventually(t, func() bool {
-		replicas, err := client.Replicas(t.Context(), s.Name).Result()
-		return err == nil && len(replicas) == 1
-	}, 30*time.Second)
-	return s
+	return addresses
 }
 
 // AwaitFailover waits until the replica has taken the place of a killed primary.
