@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/engine"
 	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 )
@@ -43,7 +44,7 @@ func TestDeliveryFilters(t *testing.T) {
 	b := setup(t)
 	for query, want := range map[string]string{
 		"": "6 5 4 3 2 1", "sink=sms": "5 4 3", "state=failed&state=canceled": "5 4", "warehouse=119241": "4", "rule=negative-bin-stock": "6 5 3 2 1",
-		"notice=n_other": "4", "type=NO": "", "after=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&after=&limit=": "6 5 4 3 2 1",
+		"notice=n_other": "4", "type=REP_NOTICE&warehouse=w9": "", "sink=sms&state=timed_out": "", "after=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&after=&limit=": "6 5 4 3 2 1",
 		"order=latest": "6 5 4 3 2 1", "order=oldest": "1 2 3 4 5 6", "order=oldest&after=oldest.4": "5 6", "sink=sms&order=oldest": "3 4 5",
 		"held=true": "6", "held=false&sink=inbox": "1",
 	} {
@@ -193,6 +194,47 @@ func TestManyDeliveriesAreChangedInPortions(t *testing.T) {
 		if f.Limit > 1000 || !slices.Equal(f.States, []ledger.DeliveryState{ledger.DeliveryFailed}) {
 			t.Errorf("asked %+v", f)
 		}
+	}
+}
+
+// A filter with a name that nothing has is a fault of the caller. "0 deliveries" would hide a wrong name.
+func TestDeliveryFilterWithAnUnknownName(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(d *parts) {
+		d.Rules = &fakeRules{err: &engine.UnknownError{What: "rule", Name: "negative-bin-stok", Hint: `did you mean "negative-bin-stock"?`}}
+	})
+	for _, s := range []struct {
+		filter, query, code, detail string
+	}{
+		{`"sink":"gatewy"`, "sink=gatewy", "sink_not_found", `there is no sink "gatewy"; there are gateway, inbox, sms`},
+		{`"sink":"gatewy","warehouse":"119240","state":["pending"]`, "sink=gatewy&state=pending", "sink_not_found", `there is no sink "gatewy"; there are gateway, inbox, sms`},
+		{`"type":"REP_NOTIC"`, "type=REP_NOTIC", "unknown_type", `the catalogue has no type "REP_NOTIC"; did you mean "REP_NOTICE"?`},
+		{`"type":"7"`, "type=7", "unknown_type", `the catalogue has no type "7"; tallyman types list shows the types`},
+		{`"rule":"negative-bin-stok"`, "rule=negative-bin-stok", "rule_not_found", `there is no rule "negative-bin-stok"; did you mean "negative-bin-stock"?`},
+	} {
+		for _, got := range []answer{
+			b.do(t, "POST", deliveriesPath+"/cancel", `{"filter":{`+s.filter+`}}`), b.do(t, "POST", deliveriesPath+"/retry", `{"filter":{`+s.filter+`}}`),
+			b.get(t, deliveriesPath+"?"+s.query),
+		} {
+			if p := got.asProblem(t); got.status != 404 || p.Code != s.code || p.Detail != s.detail {
+				t.Errorf("%s: %d %s, want 404 %s %s", s.filter, got.status, got.body, s.code, s.detail)
+			}
+		}
+	}
+	// The deliveries of a sink, a type and a rule that were removed can still be seen and changed.
+	b.deliveries.list[2].Lane.Sink, b.deliveries.list[2].Type, b.deliveries.list[2].Rule = "pigeon", "OLD", "old-rule"
+	for _, s := range []struct{ path, body, want string }{
+		{"/cancel", `{"filter":{"sink":"pigeon","state":["pending"],"rule":"old-rule","type":"OLD"}}`, `{"changed":1}`},
+		{"/cancel", `{"filter":{"sink":"pigeon","state":["pending"],"rule":"old-rule","type":"OLD"}}`, `{"changed":0}`},
+		{"/cancel", `{"filter":{"warehouse":"w9"}}`, `{"changed":0}`},
+		{"/cancel", `{"filter":{"sink":"pigeon","after":"2"}}`, `{"changed":0}`},
+	} {
+		if got := b.do(t, "POST", deliveriesPath+s.path, s.body); got.status != 200 || strings.TrimSpace(got.body) != s.want {
+			t.Errorf("%s %s: %d %s, want %s", s.path, s.body, got.status, got.body, s.want)
+		}
+	}
+	if got := b.get(t, deliveriesPath+"?sink=pigeon&state=sent"); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 

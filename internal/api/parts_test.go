@@ -173,6 +173,6 @@ func (p *parts) rooms() []api.Room {
 			Scopes: fakeScopes{}, Audit: p.Audit, Logger: p.Logger,
 		}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Sinks: siteSinks, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
-		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Types: p.Catalogue.Types, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),
+		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Types: p.Catalogue.Types, Rule: func(id string) error { return p.Rules.Find(id, nil) }, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),
 	}
 }

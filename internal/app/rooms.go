@@ -50,6 +50,9 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 			}, Logger: a.log,
 		}),
 		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Sinks: authoring.Sinks(a.cfg), Meter: meter, Tracer: a.tracer, Logger: a.log}),
-		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Types: a.ledger.Types, Wake: a.engine.Wake, Now: a.opts.Clock.Now, Sinks: a.servedSinks(), Logger: a.log}),
+		deliveries.New(deliveries.Deps{
+			Deliveries: a.ledger, Types: a.ledger.Types, Rule: func(id string) error { return a.engine.Find(id, nil) }, Wake: a.engine.Wake, Now: a.opts.Clock.Now,
+			Sinks: a.servedSinks(), Logger: a.log,
+		}),
 	}
 }

@@ -54,13 +54,13 @@ func (c deliveryCommands) change(k *deliveryChange) *cobra.Command {
 		Short:   k.short,
 		Example: k.example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			filtered := anyFlag(cmd, "sink", "state", "warehouse", "type", "rule", "notice")
+			filtered := anyFlag(cmd, "sink", "state", "warehouse", "type", "rule", "notice", "cause")
 			body := wire.CancelManyForm{CancelForm: wire.CancelForm{Reason: reason}}
 			switch {
 			case all && len(args) > 0:
 				return usage("give the numbers of deliveries or --all, not both")
 			case all && !filtered:
-				return usage("--all needs at least one filter: --sink, --state, --warehouse, --type, --rule or --notice")
+				return usage("--all needs at least one filter: --sink, --state, --warehouse, --type, --rule, --notice or --cause")
 			case all:
 				form := f.form()
 				body.Filter = &form
@@ -171,7 +171,13 @@ func (c deliveryCommands) changeAll(ctx context.Context, k *deliveryChange, f *d
 		}
 		total.Changed += changed.Changed
 		if changed.Cursor == "" {
-			return c.print(total, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, count(total.Changed, "delivery")) })
+			return c.print(total, func(w io.Writer) {
+				fmt.Fprintf(w, "%s: %s.", k.done, count(total.Changed, "delivery"))
+				if total.Changed == 0 {
+					fmt.Fprintf(w, " No delivery matches %s.", strings.Join(f.of(k).words(), ", "))
+				}
+				fmt.Fprintln(w)
+			})
 		}
 		body.Filter.After = changed.Cursor
 	}
@@ -181,10 +187,7 @@ func (c deliveryCommands) changeAll(ctx context.Context, k *deliveryChange, f *d
 const mostShown = 1000
 
 func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *deliveryFlags) error {
-	chosen := *f
-	if len(chosen.states) == 0 {
-		chosen.states = k.states
-	}
+	chosen := f.of(k)
 	list, err := c.client().listDeliveries(ctx, chosen.query(), mostShown, "")
 	if err != nil {
 		return err
@@ -206,11 +209,20 @@ func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *del
 	return nil
 }
 
+// of returns the filter of a change, with the states that the server chooses if the filter has none.
+func (f *deliveryFlags) of(k *deliveryChange) *deliveryFlags {
+	chosen := *f
+	if len(chosen.states) == 0 {
+		chosen.states = k.states
+	}
+	return &chosen
+}
+
 // words returns the filter as words for people.
 func (f *deliveryFlags) words() []string {
 	var list []string
 	for _, m := range [][2]string{
-		{"sink", f.sink}, {"state", strings.Join(f.states, " or ")}, {"warehouse", f.warehouse}, {"type", f.typ}, {"rule", f.rule}, {"notice", f.notice},
+		{"sink", f.sink}, {"state", strings.Join(f.states, " or ")}, {"warehouse", f.warehouse}, {"type", f.typ}, {"rule", f.rule}, {"notice", f.notice}, {"cause", f.cause},
 	} {
 		if m[1] != "" {
 			list = append(list, m[0]+" "+m[1])

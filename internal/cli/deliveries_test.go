@@ -170,8 +170,9 @@ func TestDeliveriesAreChangedByNumber(t *testing.T) {
 		"cancel 4 5 6 --reason done":     {`POST /api/v1/deliveries/cancel {"ids":[4,5,6],"reason":"done"}`, `{"changed":1,"ids":[5]}`, "Canceled: 1 delivery.\n", ExitProblems},
 		"cancel 4 5 -o json":             {`POST /api/v1/deliveries/cancel {"ids":[4,5]}`, `{"changed":2,"ids":[4,5]}`, `"changed": 2`, ExitFine},
 		"retry --all --sink sms --yes":   {`POST /api/v1/deliveries/retry {"filter":{"sink":"sms"}}`, `{"changed":7}`, "Tried again: 7 deliveries.\n", ExitFine},
-		"cancel --all --rule r --yes":    {`POST /api/v1/deliveries/cancel {"filter":{"rule":"r"}}`, `{"changed":0}`, "Canceled: 0 deliveries.\n", ExitFine},
-		"retry --all --yes --state sent": {`POST /api/v1/deliveries/retry {"filter":{"state":["sent"]}}`, `{"changed":0}`, "Tried again: 0 deliveries.\n", ExitFine},
+		"cancel --all --rule r --yes":    {`POST /api/v1/deliveries/cancel {"filter":{"rule":"r"}}`, `{"changed":0}`, "Canceled: 0 deliveries. No delivery matches state pending, rule r.\n", ExitFine},
+		"retry --all --yes --state sent": {`POST /api/v1/deliveries/retry {"filter":{"state":["sent"]}}`, `{"changed":0}`, "Tried again: 0 deliveries. No delivery matches state sent.\n", ExitFine},
+		"retry --all --yes --cause 503":  {`POST /api/v1/deliveries/retry {"filter":{"cause":"503"}}`, `{"changed":0}`, "No delivery matches state failed or timed_out, cause 503.\n", ExitFine},
 	} {
 		url, calls := server(t, reply{200, want.answer})
 		code, out, errOut := run(t, url, "", append([]string{"deliveries"}, strings.Fields(args)...)...)
@@ -230,6 +231,7 @@ func TestDeliveriesUsage(t *testing.T) {
 		"retry --all":             "--all needs at least one filter",
 		"retry --all 4":           "or --all, not both",
 		"retry 4 --sink sms":      "a filter and --yes work with --all only",
+		"retry 4 --cause 503":     "a filter and --yes work with --all only",
 		"retry four":              `"four" is not the number of a delivery`,
 		"retry 4 --reason x":      "unknown flag: --reason",
 		"cancel --all --yes":      "--all needs at least one filter",

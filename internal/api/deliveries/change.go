@@ -208,6 +208,9 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 		if err != nil {
 			return nil, api.LedgerFailed(ctx, h.log, err)
 		}
+		if len(list) == 0 && f.Before == 0 {
+			return out, h.unknownName(ctx, &f)
+		}
 		seqs := make([]int64, len(list))
 		for i := range list {
 			seqs[i] = list[i].Seq

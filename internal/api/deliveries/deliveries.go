@@ -30,6 +30,7 @@ type Ledger interface {
 type Deps struct {
 	Deliveries Ledger
 	Types      api.Types
+	Rule       func(id string) error     // Returns nil if the node has the rule.
 	Wake       func(lanes []ledger.Lane) // Wakes the lanes and push channels, so that they try the deliveries again.
 	Now        func() time.Time          // By the clock of the rules.
 	Sinks      map[string]view.ServedSink
@@ -143,6 +144,11 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	list, err := h.deps.Deliveries.ListDeliveries(ctx, f)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	if len(list) == 0 && in.After == "" {
+		if err := h.unknownName(ctx, &f); err != nil {
+			return nil, err
+		}
 	}
 	out := &deliveriesOutput{Vary: api.Vary[0]}
 	if len(list) > limit {

@@ -51,8 +51,7 @@ func (h *Handlers) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, er
 func (h *Handlers) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, error) {
 	sink, ok := h.deps.Sinks[in.Name]
 	if !ok {
-		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSinkNotFound,
-			"there is no sink "+policy.Quote(in.Name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(h.deps.Sinks)), ", "))
+		return nil, h.sinkNotFound(in.Name)
 	}
 	counts, err := view.CountPending(ctx, h.deps.Deliveries, h.deps.Now())
 	if err != nil {
@@ -63,4 +62,9 @@ func (h *Handlers) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, err
 		form = api.OwnSinks([]wire.SinkForm{form})[0]
 	}
 	return &sinkOutput{Body: form}, nil
+}
+
+func (h *Handlers) sinkNotFound(name string) *wire.Problem {
+	return wire.NewProblem(http.StatusNotFound, wire.CodeSinkNotFound,
+		"there is no sink "+policy.Quote(name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(h.deps.Sinks)), ", "))
 }
