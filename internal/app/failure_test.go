@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 	"tallyman/sinks/recovery"
 )
 
@@ -114,6 +116,41 @@ func TestUnreachableRedis(t *testing.T) {
 	server.Restart()
 	n.await(nil, 2)
 	testenv.Eventually(t, func() bool { code, _ := n.do(http.MethodGet, "/readyz", "*/*", ""); return code == http.StatusOK }, 10*time.Second)
+}
+
+// A full Redis takes no notices and still answers polls. The node stays ready: /readyz and the status name the inbox.
+func TestFullRedis(t *testing.T) {
+	testenv.Slow(t)
+	t.Parallel()
+	s := newSite(t)
+	redis := s.realServers().Client(t)
+	wms := s.postgresWMS()
+	s.rule("stock.yaml", stockRule)
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+	n := s.start("one")
+	n.await(nil, 1)
+
+	if err := redis.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-02', 'S2', -1)`)
+	testenv.Eventually(t, func() bool {
+		code, body := n.do(http.MethodGet, "/readyz", "*/*", "")
+		return code == http.StatusOK && strings.Contains(body, `"unwell":["redis inbox"]`)
+	}, 20*time.Second)
+	if !slices.ContainsFunc(n.status().Health, func(h wire.Health) bool {
+		return h.Part == "redis" && h.Name == "inbox" && strings.Contains(h.Error, "OOM command not allowed")
+	}) {
+		t.Errorf("the status does not say why: %+v", n.status().Health)
+	}
+	if code, _ := n.poll(nil); code != http.StatusOK {
+		t.Errorf("a poll of a full Redis answers %d", code)
+	}
+
+	if err := redis.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	n.await(nil, 2)
 }
 
 // A ledger that is killed and restarted stops the runs for as long, and nothing else: polls are answered, the node says

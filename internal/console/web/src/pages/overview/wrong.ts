@@ -40,7 +40,6 @@ export type WrongText =
   | "wrongDegraded"
   | "wrongProblems"
   | "wrongPaused"
-  | "wrongBreaker"
   | "wrongOldest"
   | "wrongFailed"
   | "wrongDead"
@@ -169,7 +168,7 @@ function sunk({ sinks, health }: Overview): Wrong[] {
     .map(({ name, error, push }) => ({
       id: `sink ${name}`,
       tone: "bad",
-      text: "wrongBreaker",
+      text: "wrongSink",
       values: { name },
       error: error ?? push?.lastError,
       since: push?.breaker.since,
