@@ -125,6 +125,7 @@ var preparations = []struct{ line, before string }{
 	{`rules promote`, "shadow"},
 	{`--token-file admin.token`, "until_prints user:ann tallyman tokens list --token-file admin.token"},
 	{`read-all .*--token-file wms.token`, "tallyman tokens create --subject service:reader --access service --warehouse 119240 --out wms.token"},
+	{`cat client.token`, "tallyman tokens create --subject user:bob --access client --subscriber role:keeper --warehouse 119240 >client.token"},
 	{`--ca-file`, "second"},
 	{`init shanghai`, `psql -qd "$WMS_URL" -c 'CREATE TABLE bin_stock (wh_id int, bin_code text, sku text, qty numeric, PRIMARY KEY (wh_id, bin_code, sku))'`},
 	{`tokens create --config`, "unset TALLYMAN_SERVER"},

@@ -115,7 +115,7 @@ export const c = texts({
     ok: "正常",
     open: "熔断器断开",
     half_open: "试探中",
-    held: "暂缓中",
+    held: "限流中",
     failing: "出错中",
     down: "不可用",
     okHelp: "投递渠道正在接收投递。",

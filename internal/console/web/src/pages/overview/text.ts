@@ -164,7 +164,7 @@ export const t = texts({
     wrongClock: "账本的时钟向前跳变，新的时间尚未有人确认",
     wrongFailing: "{count} 条规则失败",
     wrongUnverified: "{count} 条规则未验证，不运行",
-    wrongLate: "{count} 条规则延迟：下一次触发已逾期",
+    wrongLate: "{count} 条规则延迟：下一次触发没有按时开始",
     wrongDegraded: "{count} 条规则降级",
     wrongProblems: "规则文件有 {count} 个问题，仍按最后一个正确的版本运行",
     wrongPaused: "{by} 已暂停所有规则",

@@ -57,7 +57,7 @@ export const t = texts({
     failing: "失败",
     unverified: "未验证",
     late: "延迟",
-    lateMeans: "下一次触发已逾期 {time}。",
+    lateMeans: "下一次触发已延迟 {time}。",
     waiting: "等待",
     disabled: "已停用",
     failed: "失败",
