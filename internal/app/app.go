@@ -101,6 +101,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.follow.add(ctx, "restored", a.readRestored); err != nil {
 		return nil, err
 	}
+	if err := a.follow.add(ctx, "schema_oldest", a.readSchema); err != nil {
+		return nil, err
+	}
 	if err := a.openAuth(ctx); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,11 +17,13 @@ import (
 //  3. Streams and polls that wait end. Their clients go on at another node, with their cursors.
 //
 // A node that stops does so after that. A node that an operator drains stays, and answers, until somebody stops it.
+// So does a node that drains by itself, because a contract step has removed what the node needs from the ledger.
 type drain struct {
 	asked chan struct{} // Closed when an operator has asked for the drain.
 
 	mu    sync.Mutex
 	since time.Time // When the drain began. Zero means the node is in service.
+	cause error     // Why the node drains by itself. Nil means somebody asked for the drain.
 	done  bool
 }
 
@@ -36,6 +39,14 @@ func (d *drain) ask() {
 		close(d.asked)
 		d.enter()
 	}
+}
+
+// exclude begins the drain of a node that may not use the ledger any more, for the reason err.
+func (d *drain) exclude(err error) {
+	d.mu.Lock()
+	d.cause = fmt.Errorf("drain: the node has gone out of service: %w", err)
+	d.mu.Unlock()
+	d.ask()
 }
 
 // begin marks the node as out of service, and returns when the drain began.
@@ -66,8 +77,11 @@ var errDraining = errors.New("drain: the node drains: it begins nothing new, and
 func (d *drain) fault() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.since.IsZero() {
+	switch {
+	case d.since.IsZero():
 		return nil
+	case d.cause != nil:
+		return d.cause
 	}
 	return errDraining
 }

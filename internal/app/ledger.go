@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"tallyman/engine"
@@ -19,7 +21,7 @@ import (
 
 // openLedger opens the node's ledger, and watches its commits.
 func (a *App) openLedger(ctx context.Context) error {
-	opened, err := openLedger(ctx, a.cfg.Ledger, a.opts.Clock, a.nodeTime, a.opts.Migrate)
+	opened, err := openLedger(ctx, a.cfg.Ledger, a.opts.Clock, a.nodeTime, a.opts.Version, a.opts.Migrate)
 	if err != nil {
 		return err
 	}
@@ -30,10 +32,10 @@ func (a *App) openLedger(ctx context.Context) error {
 
 // openLedger opens a ledger. An SQLite file belongs to this node alone: its schema is always brought up to date, and
 // its clock is this machine's. The schema of a PostgreSQL ledger is brought up to date only if migrate says so.
-// nodeTime returns the time that the node goes by; nil means the ledger's clock.
-func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, migrate bool) (ledger.Ledger, error) {
+// nodeTime returns the time that the node goes by; nil means the ledger's clock. version is that of this program.
+func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, version string, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
-		if _, err := migrateLedger(ctx, cfg, sqlite.Expand, postgres.Expand); err != nil {
+		if _, err := migrateLedger(ctx, cfg, MigrateOptions{Version: version, Expand: true}); err != nil {
 			return nil, err
 		}
 	}
@@ -73,8 +75,29 @@ func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, er
 	return l, nil
 }
 
-// migrateLedger calls file for a ledger in a file, and server for a ledger on a server.
-func migrateLedger(ctx context.Context, cfg config.Ledger, file, server func(context.Context, string) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
+// MigrateOptions says which steps Migrate applies.
+type MigrateOptions struct {
+	Version string // The version of this program.
+	Expand  bool   // Leave out the contract steps that this program can do without.
+	Force   bool   // Apply contract steps also while nodes of other versions live.
+}
+
+// Migrate brings the schema of the configured ledger to this program's version. Migrate returns the steps that it
+// applied. ledger.ErrOldNodes where a contract step is pending and a node of another version lives.
+func Migrate(ctx context.Context, cfg *config.Config, o MigrateOptions) ([]ledger.Migration, error) {
+	return migrateLedger(ctx, cfg.Ledger, o)
+}
+
+func migrateLedger(ctx context.Context, cfg config.Ledger, o MigrateOptions) ([]ledger.Migration, error) {
+	if !o.Force {
+		if err := checkOldNodes(ctx, cfg, o); err != nil {
+			return nil, explain("bring the ledger's schema up to date", err)
+		}
+	}
+	file, server := sqlite.Migrate, postgres.Migrate
+	if o.Expand {
+		file, server = sqlite.Expand, postgres.Expand
+	}
 	var done []ledger.Migration
 	var err error
 	if cfg.Driver == config.SQLite {
@@ -85,27 +108,78 @@ func migrateLedger(ctx context.Context, cfg config.Ledger, file, server func(con
 	return done, explain("bring the ledger's schema up to date", err)
 }
 
-// Migrate brings the schema of the configured ledger to this program's version. Migrate returns the migrations that it
-// applied.
-func Migrate(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
-	return migrateLedger(ctx, cfg.Ledger, sqlite.Migrate, postgres.Migrate)
+// checkOldNodes returns ledger.ErrOldNodes where a contract step is pending and a node of another version lives. The
+// ledger does not know the schema of that version, so each such node counts.
+func checkOldNodes(ctx context.Context, cfg config.Ledger, o MigrateOptions) error {
+	steps, err := migrateStatus(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	var contract []ledger.Migration
+	for _, step := range ledger.Pending(steps, o.Expand) {
+		if step.Phase == ledger.Contract {
+			contract = append(contract, step)
+		}
+	}
+	if len(contract) == 0 {
+		return nil
+	}
+	nodes, err := otherNodes(ctx, cfg, o.Version)
+	if err != nil || len(nodes) == 0 {
+		return err
+	}
+	return oldNodes(contract[0].Version, nodes)
 }
 
-// Expand is Migrate without the contract migrations that this program can do without.
-func Expand(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
-	return migrateLedger(ctx, cfg.Ledger, sqlite.Expand, postgres.Expand)
+// oldNodes returns the error that the nodes live before the contract step.
+func oldNodes(step int64, nodes []ledger.Node) error {
+	list := make([]string, len(nodes))
+	for i := range nodes {
+		list[i] = fmt.Sprintf("node %s runs version %s", nodes[i].Name, nodes[i].Version)
+	}
+	return fmt.Errorf("%w (contract step %d; %s)", ledger.ErrOldNodes, step, strings.Join(list, ", "))
+}
+
+// OtherNodes returns name and version of the live nodes that run another version of the program, by name. With SQLite
+// there are none: one process has the file.
+func OtherNodes(ctx context.Context, cfg *config.Config, version string) ([]ledger.Node, error) {
+	return otherNodes(ctx, cfg.Ledger, version)
+}
+
+func otherNodes(ctx context.Context, cfg config.Ledger, version string) ([]ledger.Node, error) {
+	if cfg.Driver == config.SQLite {
+		return nil, nil
+	}
+	nodes, err := postgres.LiveNodes(ctx, cfg.URL.Reveal())
+	if err != nil {
+		return nil, explain("read the live nodes from the ledger", err)
+	}
+	return slices.DeleteFunc(nodes, func(n ledger.Node) bool { return n.Version == version }), nil
 }
 
 // MigrateStatus returns every migration of the schema. A pending migration has no time.
 func MigrateStatus(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
-	var steps []ledger.Migration
-	var err error
-	if cfg.Ledger.Driver == config.SQLite {
-		steps, err = sqlite.Status(ctx, cfg.Ledger.Path)
-	} else {
-		steps, err = postgres.Status(ctx, cfg.Ledger.URL.Reveal())
-	}
+	steps, err := migrateStatus(ctx, cfg.Ledger)
 	return steps, explain("read the ledger's schema", err)
+}
+
+func migrateStatus(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, error) {
+	if cfg.Driver == config.SQLite {
+		return sqlite.Status(ctx, cfg.Path)
+	}
+	return postgres.Status(ctx, cfg.URL.Reveal())
+}
+
+// readSchema takes the node out of service where a contract step has removed what this program needs. The node then
+// begins nothing more on tables that it does not know.
+func (a *App) readSchema(ctx context.Context) error {
+	err := a.ledger.CheckSchema(ctx)
+	if errors.Is(err, ledger.ErrNewer) {
+		a.log.Error("A newer version has removed what this node needs from the ledger. The node drains; replace it by the newer version.", "error", err)
+		a.drain.exclude(err)
+		return nil
+	}
+	return err
 }
 
 // explain adds to an error what the node was doing, and where it can what to do.
@@ -122,7 +196,7 @@ func explain(doing string, err error) error {
 
 // OpenTokens opens the configured ledger to manage its tokens. OpenTokens makes an SQLite file that does not exist.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
-	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, false)
+	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, "", false)
 }
 
 // seed adds the types and subscriptions of the files, and the built-in types, to the ledger. seed does not change what

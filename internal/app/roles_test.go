@@ -53,7 +53,7 @@ func TestANodeRunsUnderThePrintedRoles(t *testing.T) {
 	s.migrated = true
 	s.cfg.Redis = config.Redis{URL: config.RedisURL{URLs: []config.Secret{config.NewSecret(testenv.Redis(t).URL())}}, Prefix: "tallyman:"}
 	s.cfg.Ledger = config.Ledger{Driver: config.Postgres, URL: config.NewSecret(owned), Retention: 24 * time.Hour}
-	if _, err := app.Migrate(t.Context(), s.cfg); err != nil {
+	if _, err := app.Migrate(t.Context(), s.cfg, app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.cfg.Ledger.URL = config.NewSecret(appURL)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/app"
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
 )
@@ -29,7 +30,14 @@ type migrationForm struct {
 type planForm struct {
 	Schema     int64           `json:"schema"`      // the version of the ledger's schema; 0 = none
 	OldVersion string          `json:"old_version"` // whether its nodes can go on: goes_on, stops, or none
+	OtherNodes []nodeForm      `json:"other_nodes"` // the live nodes that run another version of the program
 	Steps      []migrationForm `json:"steps"`
+}
+
+// nodeForm is a live node.
+type nodeForm struct {
+	Name    string `json:"name"`
+	Version string `json:"version"` // of the program
 }
 
 const upToDate = "Nothing to do: the schema is up to date."
@@ -39,7 +47,7 @@ func (c nodeCommands) migrate() *cobra.Command {
 }
 
 func (c nodeCommands) migrateUp() *cobra.Command {
-	var plan, expand bool
+	var plan, expand, force bool
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "up",
 		Short: "Bring the ledger's schema up to date",
@@ -51,18 +59,19 @@ func (c nodeCommands) migrateUp() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			version := buildVersion().Version
 			if plan {
 				steps, err := c.services.MigrateStatus(cmd.Context(), cfg)
 				if err != nil {
 					return err
 				}
-				return c.printPlan(steps, expand)
+				nodes, err := c.services.OtherNodes(cmd.Context(), cfg, version)
+				if err != nil {
+					return err
+				}
+				return c.printPlan(steps, nodes, expand)
 			}
-			migrate := c.services.Migrate
-			if expand {
-				migrate = c.services.Expand
-			}
-			applied, err := migrate(cmd.Context(), cfg)
+			applied, err := c.services.Migrate(cmd.Context(), cfg, app.MigrateOptions{Version: version, Expand: expand, Force: force})
 			if err != nil {
 				return err
 			}
@@ -71,6 +80,7 @@ func (c nodeCommands) migrateUp() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&plan, "plan", false, "show the steps, their locks and whether the old version can go on; change nothing")
 	cmd.Flags().BoolVar(&expand, "expand", false, "leave out the last contract steps, so that the old version can go on")
+	cmd.Flags().BoolVar(&force, "force", false, "apply contract steps although nodes of another version live; these nodes go out of service")
 	return cmd
 }
 
@@ -134,9 +144,9 @@ func formOf(s ledger.Migration) migrationForm {
 	return form
 }
 
-// printPlan prints the pending steps; where expand is true, without the contract steps after the last expand step.
-func (c nodeCommands) printPlan(steps []ledger.Migration, expand bool) error {
-	plan := planForm{OldVersion: "none", Steps: []migrationForm{}}
+// printPlan prints the steps that a migration would apply, and the live nodes that run another version.
+func (c nodeCommands) printPlan(steps []ledger.Migration, nodes []ledger.Node, expand bool) error {
+	plan := planForm{OldVersion: "none", OtherNodes: []nodeForm{}, Steps: []migrationForm{}}
 	for _, s := range steps {
 		if !isPending(s) {
 			plan.Schema = s.Version
@@ -145,16 +155,11 @@ func (c nodeCommands) printPlan(steps []ledger.Migration, expand bool) error {
 	if plan.Schema > 0 {
 		plan.OldVersion = "goes_on"
 	}
-	if expand {
-		for len(steps) > 0 && steps[len(steps)-1].Phase == ledger.Contract {
-			steps = steps[:len(steps)-1]
-		}
+	for i := range nodes {
+		plan.OtherNodes = append(plan.OtherNodes, nodeForm{nodes[i].Name, nodes[i].Version})
 	}
 	rows := [][]string{{"VERSION", "NAME", "PHASE", "LOCKS", "LASTS"}}
-	for _, s := range steps {
-		if !isPending(s) {
-			continue
-		}
+	for _, s := range ledger.Pending(steps, expand) {
 		if plan.Schema > 0 && !s.GoesOn(plan.Schema) {
 			plan.OldVersion = "stops"
 		}
@@ -174,6 +179,9 @@ func (c nodeCommands) printPlan(steps []ledger.Migration, expand bool) error {
 			fmt.Fprintf(w, "Version %d of the schema can go on: replace its nodes one at a time.\n", plan.Schema)
 		default:
 			fmt.Fprintf(w, "Version %d of the schema cannot go on: stop all of its nodes before the contract step.\n", plan.Schema)
+		}
+		for _, n := range plan.OtherNodes {
+			fmt.Fprintf(w, "Node %s runs version %s of the program.\n", n.Name, n.Version)
 		}
 	})
 }

@@ -171,9 +171,9 @@ type Services struct {
 	// Serve runs a node until ctx ends.
 	Serve func(ctx context.Context, cfg *config.Config, o ServeOptions) error
 	// Migrate brings the ledger's schema up to date, and returns the steps that it has run.
-	Migrate func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
-	// Expand is Migrate without the contract steps that this program can do without.
-	Expand func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
+	Migrate func(ctx context.Context, cfg *config.Config, o app.MigrateOptions) ([]ledger.Migration, error)
+	// OtherNodes returns the live nodes that run another version of the program.
+	OtherNodes func(ctx context.Context, cfg *config.Config, version string) ([]ledger.Node, error)
 	// MigrateStatus returns every step, the pending ones without a time.
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// CheckRules checks rule files. Without cfg it checks only what needs no source, sink or type.
@@ -229,7 +229,7 @@ func Default() Services {
 	return Services{
 		Serve:         runNode,
 		Migrate:       app.Migrate,
-		Expand:        app.Expand,
+		OtherNodes:    app.OtherNodes,
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,

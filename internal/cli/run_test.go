@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 )
@@ -104,7 +105,19 @@ func TestMigrate(t *testing.T) {
 	list := func(l ...ledger.Migration) func(context.Context, *config.Config) ([]ledger.Migration, error) {
 		return func(context.Context, *config.Config) ([]ledger.Migration, error) { return l, nil }
 	}
-	s := Services{Migrate: list(), Expand: list(steps[1]), MigrateStatus: list(steps...)}
+	var asked app.MigrateOptions
+	s := Services{
+		Migrate: func(_ context.Context, _ *config.Config, o app.MigrateOptions) (applied []ledger.Migration, _ error) {
+			if asked = o; o.Expand {
+				applied = steps[1:]
+			}
+			return applied, nil
+		},
+		MigrateStatus: list(steps...),
+		OtherNodes: func(_ context.Context, _ *config.Config, version string) ([]ledger.Node, error) {
+			return []ledger.Node{{Name: "wms-1", Version: "before " + version}}, nil
+		},
+	}
 	if code, out, _ := local(t, s, "migrate", "up"); code != ExitFine || out != "Nothing to do: the schema is up to date.\n" {
 		t.Errorf("up: %d %q", code, out)
 	}
@@ -112,15 +125,22 @@ func TestMigrate(t *testing.T) {
 	if code, out, _ := local(t, s, "migrate", "status"); code != ExitProblems || out != want {
 		t.Errorf("status: %d\n%s", code, out)
 	}
+	if want := (app.MigrateOptions{Version: buildVersion().Version}); asked != want {
+		t.Errorf("up asks for %+v, want %+v", asked, want)
+	}
 	if _, out, _ := local(t, s, "migrate", "up", "--expand"); !strings.Contains(out, "more") {
 		t.Errorf("up --expand: %s", out)
 	}
+	if local(t, s, "migrate", "up", "--force"); !asked.Force {
+		t.Errorf("up --force asks for %+v", asked)
+	}
 	plan := "VERSION  NAME  PHASE     LOCKS  LASTS\n2        more  contract  stock  1 s\n" +
-		"Version 1 of the schema cannot go on: stop all of its nodes before the contract step.\n"
+		"Version 1 of the schema cannot go on: stop all of its nodes before the contract step.\n" +
+		"Node wms-1 runs version before " + buildVersion().Version + " of the program.\n"
 	if code, out, _ := local(t, s, "migrate", "up", "--plan"); code != ExitFine || out != plan {
 		t.Errorf("up --plan: %d\n%s", code, out)
 	}
-	if _, out, _ := local(t, s, "migrate", "up", "--plan", "-o", "json"); !strings.Contains(out, `"old_version": "stops"`) {
+	if _, out, _ := local(t, s, "migrate", "up", "--plan", "-o", "json"); !strings.Contains(out, `"old_version": "stops"`) || !strings.Contains(out, `"name": "wms-1"`) {
 		t.Errorf("up --plan as JSON: %s", out)
 	}
 	if _, out, _ := local(t, s, "migrate", "up", "--plan", "--expand"); out != "Nothing to do: the schema is up to date.\n" {

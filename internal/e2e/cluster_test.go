@@ -90,7 +90,7 @@ func newClusterOn(t *testing.T, ledgerURL string, lease time.Duration, rules str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Migrate(t.Context(), cfg); err != nil {
+	if _, err := app.Migrate(t.Context(), cfg, app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if c.wms, err = pgxpool.New(t.Context(), wmsURL); err != nil {

@@ -25,6 +25,9 @@ var (
 	// ErrNewer is not an ErrSchema, because this program has no migration that leads back.
 	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has migrated this ledger; " +
 		"start that version or a newer one on this ledger")
+	// ErrOldNodes says that a contract step would take the tables from under nodes that live.
+	ErrOldNodes = errors.New("ledger_old_nodes: nodes of another version use this ledger, and a contract step may remove what that version needs; " +
+		"replace or stop these nodes first, or apply the step with tallyman migrate up --force")
 	// ErrPooled says that a connection to the ledger is not one session of the server. Advisory locks do not work
 	// then.
 	ErrPooled = errors.New("ledger_pooled: advisory locks of two connections to the ledger do not exclude each other, as behind PgBouncer in transaction mode; " +
@@ -56,6 +59,9 @@ type Server interface {
 	Refusal(err error) (Refusal, bool)
 	// Version returns the schema's version.
 	Version(ctx context.Context) (int64, error)
+	// CheckSchema checks that this program can use the ledger's schema. ErrNewer after a contract step that removed
+	// what this program needs; ErrSchema where an expand step is missing; ErrOutdated.
+	CheckSchema(ctx context.Context) error
 	Pruner
 	Close() error
 }
@@ -108,6 +114,23 @@ type Migration struct {
 	Locks   string    // which tables the step locks, and whom the locks hold up
 	Lasts   string    // how long the step holds them
 	Applied time.Time // zero = pending
+}
+
+// Pending returns the steps that a migration would apply. A migration that only expands leaves out the contract steps
+// after the last expand step.
+func Pending(steps []Migration, expand bool) []Migration {
+	if expand {
+		for len(steps) > 0 && steps[len(steps)-1].Phase == Contract {
+			steps = steps[:len(steps)-1]
+		}
+	}
+	var pending []Migration
+	for _, step := range steps {
+		if step.Applied.IsZero() {
+			pending = append(pending, step)
+		}
+	}
+	return pending
 }
 
 // GoesOn tells whether a program of that version of the schema can use the ledger after the step.

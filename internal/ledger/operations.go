@@ -23,7 +23,8 @@ type Operations interface {
 
 // Numbers has one number for each kind of data that nodes keep in memory. The number grows with every change of the
 // data. Every node polls all numbers and reads again the data whose number grew. So a change that one node makes is
-// in force on all nodes within a second.
+// in force on all nodes within a second. The number "schema_oldest" is the oldest version of the schema whose program may
+// use the ledger, see Server.CheckSchema.
 type Numbers interface {
 	Numbers(ctx context.Context) (map[string]int64, error)
 }

@@ -82,7 +82,7 @@ func TestRolesOfALedger(t *testing.T) {
 	expect(t, Examine(t.Context(), site("tallyman_app", "tallyman_probe"), Options{}), map[string]string{
 		CodeLedgerReach: "ok PostgreSQL", CodeLedgerSchema: "wrong migrate up",
 	})
-	if _, err := app.Migrate(t.Context(), site("tallyman_owner", "tallyman_probe")); err != nil {
+	if _, err := app.Migrate(t.Context(), site("tallyman_owner", "tallyman_probe"), app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	list := Examine(t.Context(), site("tallyman_app", "tallyman_probe"), Options{Version: "1.2.3"})
@@ -207,7 +207,7 @@ func TestSQLite(t *testing.T) {
 	t.Parallel()
 	cfg := siteOf(t, "ledger: {url: \"sqlite:tallyman.db\"}\n")
 	expect(t, checkLedger(t.Context(), cfg, Options{}), map[string]string{CodeLedgerReach: "ok is not there yet"})
-	if _, err := app.Migrate(t.Context(), cfg); err != nil {
+	if _, err := app.Migrate(t.Context(), cfg, app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, checkLedger(t.Context(), cfg, Options{}), map[string]string{CodeLedgerReach: "ok SQLite 3", CodeLedgerSchema: "ok"})

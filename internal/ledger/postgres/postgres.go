@@ -103,7 +103,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	if err := checkPools(ctx, l.pool, l.aside); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if err := l.checkSchema(ctx); err != nil {
+	if err := l.CheckSchema(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -208,8 +208,28 @@ func Status(ctx context.Context, url string) ([]ledger.Migration, error) {
 	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
 }
 
+// LiveNodes returns name and version of the nodes whose sessions are in force, by name, whatever the version of the
+// schema. A database without a ledger has none. It only reads.
+func LiveNodes(ctx context.Context, url string) ([]ledger.Node, error) {
+	return withDB(ctx, url, func(db *sql.DB) (live []ledger.Node, _ error) {
+		err := onConn(ctx, db, func(conn *pgx.Conn) error {
+			var n ledger.Node
+			rows, _ := conn.Query(ctx, queries.Get("live-nodes")) // ForEachRow returns the error.
+			_, err := pgx.ForEachRow(rows, []any{&n.Name, &n.Version}, func() error {
+				live = append(live, n)
+				return nil
+			})
+			return err
+		})
+		if err != nil && !hasState(err, undefinedTable) {
+			return nil, failed("live nodes", err)
+		}
+		return live, nil
+	})
+}
+
 // withDB opens the database in the form that goose needs, calls do and closes it.
-func withDB(ctx context.Context, url string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
+func withDB[T any](ctx context.Context, url string, do func(*sql.DB) ([]T, error)) ([]T, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: the URL: %w", err)
@@ -233,7 +253,8 @@ func (l *Ledger) Version(ctx context.Context) (int64, error) {
 	return v, nil
 }
 
-func (l *Ledger) checkSchema(ctx context.Context) error {
+// CheckSchema implements ledger.Server.
+func (l *Ledger) CheckSchema(ctx context.Context) error {
 	have, err := l.Version(ctx)
 	if err != nil {
 		return err

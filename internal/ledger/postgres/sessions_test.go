@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -87,4 +88,26 @@ func TestABurialWaitsForNoLock(t *testing.T) {
 
 func at(minute int) time.Time {
 	return time.Date(2026, 6, 1, 8, minute, 0, 0, time.UTC)
+}
+
+// Whoever migrates asks which nodes live, also where there is no ledger yet. A node whose lease is over does not live.
+func TestLiveNodes(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	if live, err := LiveNodes(t.Context(), url); err != nil || len(live) != 0 {
+		t.Fatalf("without a ledger: %v, %v", live, err)
+	}
+	if _, err := Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(t.Context(), url, ledger.Options{})
+	noError(t, err)
+	defer func() { noError(t, l.Close()) }()
+	noError(t, l.BeginSession(t.Context(), ledger.Node{Session: "b/1", Name: "b", Version: "0.2.0"}, time.Minute))
+	noError(t, l.BeginSession(t.Context(), ledger.Node{Session: "a/1", Name: "a", Version: "0.1.0"}, time.Minute))
+	noError(t, l.BeginSession(t.Context(), ledger.Node{Session: "c/1", Name: "c", Version: "0.1.0"}, 0))
+	want := []ledger.Node{{Name: "a", Version: "0.1.0"}, {Name: "b", Version: "0.2.0"}}
+	if live, err := LiveNodes(t.Context(), url); err != nil || !slices.Equal(live, want) {
+		t.Errorf("%+v, want %+v: %v", live, want, err)
+	}
 }

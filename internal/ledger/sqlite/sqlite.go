@@ -59,7 +59,7 @@ func Open(ctx context.Context, path string, opts ledger.Options) (*Ledger, error
 	if err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
-	if err := l.checkSchema(ctx); err != nil {
+	if err := l.CheckSchema(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -165,7 +165,7 @@ func openView(ctx context.Context, path, pragmas string, opts ledger.Options) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := l.checkSchema(ctx); err != nil {
+	if err := l.CheckSchema(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -263,7 +263,8 @@ func (l *Ledger) schemaNumber(ctx context.Context, table, query string) (int64, 
 	return v, nil
 }
 
-func (l *Ledger) checkSchema(ctx context.Context) error {
+// CheckSchema implements ledger.Server.
+func (l *Ledger) CheckSchema(ctx context.Context) error {
 	have, err := l.Version(ctx)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM
 SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM types WHERE code = $1;
 
 -- name: numbers
--- Result: name and value of each.
-SELECT name, value FROM ledger_numbers;
+-- Result: name and value of each, and schema_oldest.
+SELECT name, value FROM ledger_numbers UNION ALL SELECT 'schema_oldest', version FROM schema_oldest;
 
 -- name: number
 -- Arguments: $1 name.

@@ -15,6 +15,11 @@ UPDATE nodes SET changed = CASE WHEN rules = $2 THEN changed ELSE ledger_now($4)
 -- Result: the sessions with what is left of their leases, by name and id.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($1)) FROM nodes ORDER BY node COLLATE "C", session;
 
+-- name: live-nodes
+-- Every version of the schema has what this statement reads, because tallyman migrate asks before it migrates.
+-- Result: name and program of the nodes whose leases are in force, by name.
+SELECT node, program FROM nodes WHERE seen + lease > (SELECT ledger_now(NULL)) ORDER BY node COLLATE "C", session;
+
 -- name: over-sessions
 -- Locks the sessions whose leases are over, unless the lease of the calling one is over as well.
 -- Arguments: $1 the calling session, $2 now.
