@@ -81,11 +81,7 @@ func newCluster(t *testing.T, lease time.Duration, rules string, settings ...str
 // newClusterOn is newCluster with the ledger at the URL.
 func newClusterOn(t *testing.T, ledgerURL string, lease time.Duration, rules string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, dir: t.TempDir(), redis: testenv.Redis(t), ledgerURL: ledgerURL, lease: lease}
-	wmsURL := testenv.Postgres(t)
-	c.write(configFile, fmt.Sprintf(configText, c.redis.URL(), c.ledgerURL, wmsURL))
-	c.write("types.yaml", typesText)
-	c.write("rules/rules.yaml", rules)
+	c := newBareCluster(t, ledgerURL, lease, rules)
 	cfg, err := app.LoadConfig(config.Options{File: filepath.Join(c.dir, configFile)})
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +89,18 @@ func newClusterOn(t *testing.T, ledgerURL string, lease time.Duration, rules str
 	if _, err := app.Migrate(t.Context(), cfg, app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// newBareCluster is newClusterOn with a database that has no tables of the ledger yet.
+func newBareCluster(t *testing.T, ledgerURL string, lease time.Duration, rules string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: t.TempDir(), redis: testenv.Redis(t), ledgerURL: ledgerURL, lease: lease}
+	wmsURL := testenv.Postgres(t)
+	c.write(configFile, fmt.Sprintf(configText, c.redis.URL(), c.ledgerURL, wmsURL))
+	c.write("types.yaml", typesText)
+	c.write("rules/rules.yaml", rules)
+	var err error
 	if c.wms, err = pgxpool.New(t.Context(), wmsURL); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,16 @@ func newTrial(t *testing.T, settings ...string) *trial {
 // trialOf makes a trial of a cluster without nodes.
 func trialOf(c *cluster) *trial {
 	c.t.Helper()
-	tr := &trial{cluster: c, world: newWorld(c), ledger: c.openLedger()}
+	tr := unseenTrial(c)
+	tr.ledger = c.openLedger()
+	return tr
+}
+
+// unseenTrial is trialOf without the ledger, whose schema may be older than that of this program. The caller opens the
+// ledger before the trial ends.
+func unseenTrial(c *cluster) *trial {
+	c.t.Helper()
+	tr := &trial{cluster: c, world: newWorld(c)}
 	stopWorld := tr.world.live()
 	polls, stopPolls := c.clients(warehouses...)
 	streams, stopStreams := c.streams(warehouses...)

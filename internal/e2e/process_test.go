@@ -39,12 +39,18 @@ type node struct {
 // start runs a node on the configuration and returns when it listens. The settings are NAME=value.
 func start(t *testing.T, dir, name string, settings ...string) *node {
 	t.Helper()
+	return startProgram(t, os.Args[0], dir, name, settings...)
+}
+
+// startProgram is start with another program than this one.
+func startProgram(t *testing.T, program, dir, name string, settings ...string) *node {
+	t.Helper()
 	n := &node{t: t, name: name, log: filepath.Join(dir, name+".log"), frozen: make(chan struct{}), ended: make(chan struct{})}
 	log, err := os.Create(n.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.cmd = exec.Command(os.Args[0], "serve", "--config", filepath.Join(dir, configFile))
+	n.cmd = exec.Command(program, "serve", "--config", filepath.Join(dir, configFile))
 	n.cmd.Env = append(append(os.Environ(), childNode+"="+name), settings...)
 	n.cmd.Stderr = log
 	out, err := n.cmd.StdoutPipe()
