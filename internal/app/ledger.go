@@ -59,7 +59,12 @@ func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, node
 // makes and changes nothing. A ledger that does not exist, or has another version of the schema, gives
 // ledger.ErrSchema.
 func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, error) {
-	var l ledger.View
+	return openForReading(ctx, cfg)
+}
+
+// openForReading is OpenLedgerReadOnly with the whole contract, of which every write fails.
+func openForReading(ctx context.Context, cfg config.Ledger) (ledger.Ledger, error) {
+	var l ledger.Ledger
 	var err error
 	switch cfg.Driver {
 	case config.SQLite:

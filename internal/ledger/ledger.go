@@ -32,6 +32,11 @@ var (
 	// then.
 	ErrPooled = errors.New("ledger_pooled: advisory locks of two connections to the ledger do not exclude each other, as behind PgBouncer in transaction mode; " +
 		"set pool_mode = session for the ledger's database there, or give ledger.url the address of PostgreSQL itself")
+	// ErrBackupExists says that the file of a backup is there already.
+	ErrBackupExists = errors.New("backup_exists: a backup never replaces a file; name a new file")
+	// ErrDamaged says that the copy of a ledger has faults, because the ledger has them.
+	ErrDamaged = errors.New("backup_damaged: the ledger's file has faults, so its copy was not kept; " +
+		"restore the last good backup: docs/how-to/back-up-and-restore.md")
 )
 
 // Ledger is the whole contract. Callers name one of the stores below, or a part of one.
@@ -45,6 +50,7 @@ type Ledger interface {
 	History
 	Lineage
 	Clock
+	Surveyor
 	Server
 }
 

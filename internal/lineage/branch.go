@@ -39,6 +39,9 @@ func Begin(ctx context.Context, l ledger.BranchKeeper, log *slog.Logger) (*Branc
 	return b, nil
 }
 
+// Reader returns a branch that never grows and has no mark, for those that only compare the ledger with marks.
+func Reader(l ledger.BranchKeeper) *Branch { return &Branch{ledger: l} }
+
 // Run grows the branch every five seconds until the context ends. A failed call is repeated at the next tick.
 func (b *Branch) Run(ctx context.Context) {
 	tick := time.NewTicker(growEvery)

@@ -139,6 +139,9 @@ func (in *Inbox) Ready() error {
 // recovery.ErrEvicts, or the error of a Redis that cannot be reached.
 func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 
+// Outlook says what a node does with the index when the node starts; see recovery.Keeper.Outlook.
+func (in *Inbox) Outlook(ctx context.Context) (recovery.Outlook, error) { return in.keeper.Outlook(ctx) }
+
 // now is an argument of the scripts. 0 makes them use the server's own clock.
 func (in *index) now() string {
 	if in.o.Now == nil {

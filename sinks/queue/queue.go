@@ -127,6 +127,9 @@ func (q *Queue) Ready() error {
 // recovery.ErrEvicts, or the error of a Redis that cannot be reached.
 func (q *Queue) Check(ctx context.Context) error { return q.keeper.Check(ctx) }
 
+// Outlook says what a node does with the index when the node starts; see recovery.Keeper.Outlook.
+func (q *Queue) Outlook(ctx context.Context) (recovery.Outlook, error) { return q.keeper.Outlook(ctx) }
+
 var (
 	// errBacklog is step.lua's refusal: the outbox has maxBacklog moves that the ledger does not have yet.
 	errBacklog = errors.New("queue: too many moves wait for the ledger")

@@ -129,15 +129,25 @@ func TestRestoreBeforeTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := n.serves(t)
+		expect := func(n *node, want Outlook) {
+			t.Helper()
+			if got, err := n.Outlook(t.Context()); err != nil || got != want {
+				t.Errorf("the outlook is %+v, %v; want %+v", got, err, want)
+			}
+		}
+		expect(n, Outlook{Epoch: first.Epoch})
 
 		later, told := newLineage("1-b"), &tellers{}
 		other := newNode(t, t.addr, with(record), within(later, told))
+		const cause = "the ledger does not know the mark 1-a"
+		expect(other, Outlook{Epoch: first.Epoch, Restored: cause, Rebuilt: cause})
 		if err := other.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if second := other.serves(t); second.Epoch == first.Epoch || len(told.told()) != 1 {
 			t.Errorf("epoch %s after %s, told of %+v", second.Epoch, first.Epoch, told.told())
 		}
+		expect(other, Outlook{Epoch: other.serves(t).Epoch})
 		// A third one finds nothing any more.
 		third := newNode(t, t.addr, with(record), within(later, told))
 		if err := third.look(t.Context()); err != nil {

@@ -58,22 +58,12 @@ func isLive(built, now []string) bool {
 // recover finds the generation to serve: that of the ledger if Redis still holds it, else a new one.
 func (k *Keeper) recover(ctx context.Context) error {
 	incarnation := k.incarnation() // read first: if the ledger is replaced in between, it is compared again
-	found, err := k.ask(ctx)
+	found, state, err := k.both(ctx)
 	if err != nil {
-		return fmt.Errorf("redis: %w", err)
+		return err
 	}
 	if err := k.Check(ctx); err != nil {
 		return err
-	}
-	state, err := k.o.Ledger.IndexState(ctx, k.o.Sink)
-	if err != nil && !errors.Is(err, delivery.ErrNotFound) {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	// another node may have finished a rebuild between the two answers
-	if found.epoch != state.Epoch || !isLive(state.RunIDs, found.runIDs) {
-		if found, err = k.ask(ctx); err != nil {
-			return fmt.Errorf("redis: %w", err)
-		}
 	}
 	if state.Building && !k.o.Session.Holds(state.Node) && time.Now().Before(state.Lease) {
 		return fmt.Errorf("%w: %s, until %s at the latest", errBuilding, delivery.NodeName(state.Node), state.Lease.UTC().Format(time.RFC3339))
@@ -102,6 +92,47 @@ func (k *Keeper) recover(ctx context.Context) error {
 	}
 	k.log.Info("The index is served.", "epoch", next.Epoch)
 	return nil
+}
+
+// both reads the state of the index from Redis and from the ledger. A ledger without a state gives the zero value.
+func (k *Keeper) both(ctx context.Context) (found standing, state delivery.IndexState, err error) {
+	if found, err = k.ask(ctx); err != nil {
+		return found, state, fmt.Errorf("redis: %w", err)
+	}
+	state, err = k.o.Ledger.IndexState(ctx, k.o.Sink)
+	if err != nil && !errors.Is(err, delivery.ErrNotFound) {
+		return found, state, fmt.Errorf("ledger: %w", err)
+	}
+	// another node may have finished a rebuild between the two answers
+	if found.epoch != state.Epoch || !isLive(state.RunIDs, found.runIDs) {
+		if found, err = k.ask(ctx); err != nil {
+			return found, state, fmt.Errorf("redis: %w", err)
+		}
+	}
+	return found, state, nil
+}
+
+// Outlook is what a node does with the index when the node starts.
+type Outlook struct {
+	Epoch    string // Of the ledger; "" means that no node has served the index yet.
+	Restored string // What Redis remembers and the ledger does not know; "" means nothing.
+	// Rebuilt is why the node begins a new epoch and writes the index back from the ledger; "" means that the node
+	// serves the index as it is.
+	Rebuilt string
+}
+
+// Outlook compares Redis with the ledger as a node does that starts. It changes nothing in either.
+func (k *Keeper) Outlook(ctx context.Context) (o Outlook, err error) {
+	found, state, err := k.both(ctx)
+	if err != nil {
+		return o, err
+	}
+	o.Epoch = state.Epoch
+	if o.Restored, err = k.ahead(ctx, found); err != nil {
+		return o, err
+	}
+	o.Rebuilt, err = k.wrong(ctx, state, found, o.Restored)
+	return o, err
 }
 
 // wrong returns why Redis does not hold the generation that the ledger names, or "" if it does.

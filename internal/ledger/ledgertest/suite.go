@@ -29,7 +29,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	runTests(t, fresh,
 		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, openTests, quietReadTests, pruneTests, retentionTests, retentionWorkTests, searchTests, bookTests, originTests, scopeTests, markTests, readAllTests,
 		sendTests, raceTests, itemPushTests, itemMoveTests, itemEventTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, attemptTests, pushCommitTests, pushRecipientTests, pushOverTests,
-		operatedTests, overviewTests, sampleTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests, sessionWorkTests,
+		operatedTests, overviewTests, sampleTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests, surveyTests, sessionWorkTests,
 	)
 	t.Run("push channels behave as the model", func(t *testing.T) {
 		t.Parallel()
