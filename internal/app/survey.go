@@ -85,7 +85,7 @@ func survey(ctx context.Context, l ledger.Ledger) (*LedgerSurvey, error) {
 
 // outlooks compares each index in Redis with the ledger.
 func outlooks(ctx context.Context, cfg *config.Config, l ledger.Ledger) (list []IndexOutlook, err error) {
-	ix, err := openIndex(cfg, sharedParts{ledger: l, lineage: lineage.Reader(l), session: noSession{}, log: slog.New(slog.DiscardHandler)})
+	ix, err := openIndex(cfg, sharedParts{ledger: l, lineage: lineage.Reader(l), node: "reader", session: noSession{}, log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

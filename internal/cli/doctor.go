@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// doctorForm is the answer of doctor.
+// doctorForm is the answer of doctor and of ledger verify.
 type doctorForm struct {
 	Wrong    int              `json:"wrong"`
 	Warnings int              `json:"warnings"`
@@ -41,14 +41,7 @@ anything is wrong; warnings leave it at 0.`,
 			if err != nil {
 				return err
 			}
-			form := c.examine(cmd.Context(), cfg)
-			if err := c.print(form, func(w io.Writer) { writeDoctor(w, c.width(), form) }); err != nil {
-				return err
-			}
-			if form.Wrong > 0 {
-				return found()
-			}
-			return nil
+			return c.printDoctor(c.examine(cmd.Context(), cfg))
 		},
 	}))
 }
@@ -64,6 +57,11 @@ func (c nodeCommands) examine(ctx context.Context, cfg *config.Config) *doctorFo
 			form.Findings = append(form.Findings, doctor.OfServer(&report, version)...)
 		}
 	}
+	return form
+}
+
+// printDoctor counts the findings and prints them. Its error gives the exit code 1 where anything is wrong.
+func (c *command) printDoctor(form *doctorForm) error {
 	for i := range form.Findings {
 		switch form.Findings[i].State {
 		case doctor.Wrong:
@@ -73,7 +71,13 @@ func (c nodeCommands) examine(ctx context.Context, cfg *config.Config) *doctorFo
 		case doctor.OK:
 		}
 	}
-	return form
+	if err := c.print(form, func(w io.Writer) { writeDoctor(w, c.width(), form) }); err != nil {
+		return err
+	}
+	if form.Wrong > 0 {
+		return found()
+	}
+	return nil
 }
 
 func writeDoctor(w io.Writer, width int, form *doctorForm) {

@@ -39,7 +39,7 @@ func (c *command) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "how to print: table, json or yaml")
 	node := nodeCommands{c}
-	root.AddCommand(initCommands{c}.init(), node.demo(), node.serve(), node.health(), node.migrate(), node.configuration(), node.doctor(), node.source(), ruleCommands{c}.rules(), findCommands{c}.find(), noticeCommands{c}.notices(), typeCommands{c}.types(),
+	root.AddCommand(initCommands{c}.init(), node.demo(), node.serve(), node.health(), node.migrate(), node.backup(), node.ledger(), node.configuration(), node.doctor(), node.source(), ruleCommands{c}.rules(), findCommands{c}.find(), noticeCommands{c}.notices(), typeCommands{c}.types(),
 		queueCommands{c}.queue(), deliveryCommands{c}.deliveries(), silenceCommands{c}.silences(), sinkCommands{c}.sinks(),
 		scopeCommands{c}.scopes(), subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(), logCommands{c}.log(), drainCommands{c}.drain(),
 		statusCommands{c}.status(), node.version())

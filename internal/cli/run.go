@@ -182,6 +182,10 @@ type Services struct {
 	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
 	// Examine looks at a site from its configuration.
 	Examine func(ctx context.Context, cfg *config.Config, o doctor.Options) []doctor.Finding
+	// VerifyLedger looks at the ledger alone.
+	VerifyLedger func(ctx context.Context, cfg *config.Config) []doctor.Finding
+	// BackUp copies an SQLite ledger into a new file. The error of a ledger in PostgreSQL is an app.ServerError.
+	BackUp func(ctx context.Context, cfg *config.Config, file string) (*app.Backup, error)
 	// TestSource runs the test suite of the drivers against a database server.
 	TestSource func(ctx context.Context, o sourcetest.Target) (*sourcetest.Report, error)
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
@@ -234,6 +238,8 @@ func Default() Services {
 		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,
 		Examine:       doctor.Examine,
+		VerifyLedger:  doctor.Verify,
+		BackUp:        app.BackUp,
 		TestSource:    sourcetest.Run,
 		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error) {
 			m, err := commands.OpenRuleMaker(ctx, cfg, source)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/docs/codetest"
+	"tallyman/internal/cli"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
 )
@@ -49,6 +51,7 @@ type restoreSite struct {
 	notices   func() []string // ids of those that the ledger has
 	receiver  *receiver
 	moves     int
+	verified  string // the last output of ledger verify
 }
 
 // restoreClients poll seven of each warehouse.
@@ -79,7 +82,7 @@ func (s *restoreSite) does(heading string) {
 	runCommands(commandsBelow(s.t, s.page, heading), func(script string) { s.shell(script, environment...) }, func(words []string) bool {
 		switch {
 		case words[0] == "tallyman":
-			s.tallyman(words[1:]...)
+			s.tallyman(s.expanded(words[1:])...)
 		case words[0] == "systemctl" && words[2] == "tallyman":
 			map[string]func(){"stop": s.stopNodes, "start": s.startNodes}[words[1]]()
 		case words[0] == "systemctl":
@@ -93,10 +96,33 @@ func (s *restoreSite) does(heading string) {
 
 func (s *restoreSite) doing(heading string) func() { return func() { s.does(heading) } }
 
-// tallyman runs a command that may find something wrong.
+// expanded puts the variables of the page into the words of a command, as a shell does.
+func (s *restoreSite) expanded(words []string) (list []string) {
+	for _, word := range words {
+		list = append(list, os.Expand(strings.Trim(word, `"`), func(name string) string { return s.variables[name] }))
+	}
+	return list
+}
+
+// tallyman runs a command. Its status may find something wrong.
 func (s *restoreSite) tallyman(args ...string) string {
 	s.t.Helper()
+	if args[0] == "ledger" || args[0] == "backup" {
+		return s.offline(args...)
+	}
 	return s.nodes[0].commandThat(func(code int) bool { return code == 0 || code == 1 && args[0] == "status" }, args...)
+}
+
+// offline runs a command that reads the configuration and needs no node.
+func (s *restoreSite) offline(args ...string) string {
+	s.t.Helper()
+	var out, errs bytes.Buffer
+	env := []string{"TALLYMAN_CONFIG=" + filepath.Join(s.dir, configFile), "COLUMNS=1000"}
+	if code := cli.Run(s.t.Context(), cli.Process{Args: args, Env: env, In: strings.NewReader(""), Out: &out, Err: &errs}, cli.Default()); code != 0 {
+		s.t.Fatalf("tallyman %s: %d %s%s", strings.Join(args, " "), code, &errs, &out)
+	}
+	s.verified = out.String()
+	return s.verified
 }
 
 func (s *restoreSite) stopNodes() {
@@ -194,6 +220,7 @@ func (s *restoreSite) survives(backUp, restore func()) {
 		}
 	}
 	restore()
+	s.foretells()
 
 	// The rule finds its movements again; what was sent over the API after the backup is gone.
 	testenv.Eventually(t, func() bool {
@@ -220,6 +247,22 @@ func (s *restoreSite) survives(backUp, restore func()) {
 	s.tells()
 	s.sentAgain()
 	s.decides(first)
+}
+
+// foretells checks what ledger verify said before the nodes started, and that it has nothing to say once they have
+// noticed the restore.
+func (s *restoreSite) foretells() {
+	s.t.Helper()
+	for _, line := range []string{"warning  ledger_lineage     inbox: Redis knows more than this ledger", "warning  ledger_lineage     " + workQueue + ": Redis knows more than this ledger", "items_open         " + workQueue + ": items that have not ended: 5 ready", "0 wrong, "} {
+		if !strings.Contains(s.verified, line) {
+			s.t.Errorf("before the start ledger verify does not say %q:\n%s", line, s.verified)
+		}
+	}
+	testenv.Eventually(s.t, func() bool {
+		s.does("## Verify a ledger")
+		out := s.verified
+		return strings.Count(out, "ok       ledger_lineage") == 2 && strings.Contains(out, "warning  ledger_restored")
+	}, 60*time.Second)
 }
 
 // tells checks that the restore is reported everywhere.
@@ -296,8 +339,19 @@ func TestRestoreToAPointInTime(t *testing.T) {
 	s.does("### Prepare the server, once")
 	s.survives(func() {
 		s.does("### Make the base backup")
-		s.variables["TARGET"] = s.ask("SELECT now()::text")
+		s.silence("before the moment") // The archive has it, and the base backup does not.
+		s.variables["TARGET"] = s.ask("SELECT clock_timestamp()::text")
+		s.silence("after the moment")
 	}, s.doing("### Restore to the moment"))
+	if out := s.tallyman("silences", "list", "-o", "json"); !strings.Contains(out, "before the moment") || strings.Contains(out, "after the moment") {
+		t.Errorf("the restored silences are\n%s", out)
+	}
+}
+
+// silence adds a silence of a warehouse that the site does not have.
+func (s *restoreSite) silence(comment string) {
+	s.t.Helper()
+	s.tallyman("silences", "add", "warehouse=none", "--for", "1h", "--comment", comment)
 }
 
 // newServerSite is a site of two nodes whose ledger has a server of its own.
@@ -340,7 +394,7 @@ func TestRestoreOfAFile(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
 	if _, err := exec.LookPath("sqlite3"); err != nil {
-		t.Fatal("the commands of docs/how-to/back-up-and-restore.md need sqlite3: ", err)
+		t.Fatal("the test reads the ledger with sqlite3: ", err)
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "tallyman.db")

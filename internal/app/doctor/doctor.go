@@ -1,5 +1,5 @@
 // Package doctor looks at a site from its configuration: the machine, the ledger, Redis, the sources and the sinks
-// (tallyman doctor). It changes nothing and sends nothing.
+// (tallyman doctor). It also looks at a ledger alone (tallyman ledger verify). It changes nothing and sends nothing.
 //
 // A check is a function in the list checks. It returns Findings; each has a code that does not change, and a way out
 // where something is wrong. The package uses what a node and other commands check by, and adds what only an operator

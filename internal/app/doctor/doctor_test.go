@@ -226,13 +226,15 @@ func TestAServer(t *testing.T) {
 	expect(t, []Finding{ServerOut(net.ErrClosed)}, map[string]string{CodeServer: "wrong"})
 }
 
-// TestThePageHasEveryCode holds docs/how-to/doctor.md against the codes.
-func TestThePageHasEveryCode(t *testing.T) {
+// TestThePagesHaveEveryCode holds the pages against the codes.
+func TestThePagesHaveEveryCode(t *testing.T) {
 	t.Parallel()
-	page := codetest.ReadFile(t, "../../../docs/how-to/doctor.md")
-	for code := range codetest.Declared(t, codetest.Constant, "*.go") {
-		if !strings.Contains(page, "\n| `"+code+"` | ") {
-			t.Errorf("docs/how-to/doctor.md has no line for %s", code)
+	for file, page := range map[string]string{"doctor.go": "doctor.md", "verify.go": "back-up-and-restore.md"} {
+		text := codetest.ReadFile(t, "../../../docs/how-to/"+page)
+		for code := range codetest.Declared(t, codetest.Constant, file) {
+			if !strings.Contains(text, "\n| `"+code+"` | ") {
+				t.Errorf("docs/how-to/%s has no line for %s", page, code)
+			}
 		}
 	}
 }
