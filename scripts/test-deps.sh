@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, sqlite3,
-# curl, protoc, python3, node, chromium, fonts, packages, nginx, haproxy, caddy, victoria-metrics.
+# curl, protoc, python3, node, chromium, fonts, packages, nginx, haproxy, caddy, victoria-metrics,
+# promtool, buildah, debian.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -22,6 +23,7 @@ has() {
     buildah) command -v buildah && [ -e /etc/ssl/certs/ca-certificates.crt ] ;; # builds the image, with the certificates of this machine
     pgbouncer | nginx | haproxy | caddy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;;
     packages) [ "$(uname)" = Darwin ] || { command -v rpm && command -v systemd-analyze; } ;; # reads the rpm, judges the unit
+    debian) command -v mmdebstrap && command -v systemd-nspawn ;; # makes a clean Debian, and starts it
     fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
@@ -40,6 +42,9 @@ debian_package() {
     chromium) echo chromium-headless-shell ;;
     fonts) echo fontconfig fonts-wqy-microhei ;;
     packages) echo rpm systemd ;;
+    promtool) echo prometheus ;;
+    buildah) echo buildah ca-certificates ;;
+    debian) echo mmdebstrap systemd-container ;;
     sqlite3 | curl | pgbouncer | nginx | haproxy | caddy | victoria-metrics) echo "$1" ;;
   esac
 }
@@ -55,7 +60,7 @@ brew_package() {
     python3) echo python3 ;;
     node) echo node ;;
     chromium) echo --cask chromium ;;
-    fonts | packages | buildah) ;;
+    fonts | packages | buildah | debian) ;;
     promtool) echo prometheus ;;
     victoria-metrics) echo victoriametrics ;;
     curl | pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
@@ -90,6 +95,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       node) printf 'Node (20.19 or newer) with npm, ' ;;
       chromium) printf 'Chromium, in the PATH or where CHROMIUM says, ' ;;
       packages) printf 'rpm and systemd-analyze, ' ;;
+      debian) printf 'mmdebstrap and systemd-nspawn, on Debian, ' ;;
       fonts) printf 'a font with Chinese letters, ' ;;
       sqlite3 | curl | pgbouncer | nginx | haproxy | caddy) printf '%s, ' "$n" ;;
     esac; done)as programs in the PATH"
