@@ -26,7 +26,7 @@ func TestBackUpOfAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cfg := &config.Config{Ledger: config.Ledger{Driver: config.SQLite, Path: filepath.Join(dir, "tallyman.db")}}
-	if _, err := app.Migrate(t.Context(), cfg); err != nil {
+	if _, err := app.Migrate(t.Context(), cfg, app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "copy.db")

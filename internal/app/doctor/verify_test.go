@@ -72,7 +72,7 @@ func TestVerifyOfAServer(t *testing.T) {
 	t.Parallel()
 	cfg := siteOf(t, "ledger: {url: \""+testenv.Postgres(t)+"\"}\nredis: {url: \""+testenv.Redis(t).URL()+"\"}\nsinks:\n  inbox: {type: inbox}\n  work: {type: queue}\n")
 	expect(t, Verify(t.Context(), cfg), map[string]string{CodeLedgerSchema: "wrong no schema"})
-	if _, err := app.Migrate(t.Context(), cfg); err != nil {
+	if _, err := app.Migrate(t.Context(), cfg, app.MigrateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	list := Verify(t.Context(), cfg)
