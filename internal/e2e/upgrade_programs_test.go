@@ -147,7 +147,7 @@ func buildNew(t *testing.T) string {
 // build builds the program in a folder with its source. Other tests need the processors more.
 func build(t *testing.T, source string, flags ...string) {
 	t.Helper()
-	cmd := exec.Command("nice", append(append([]string{"-n", "19", "go", "build", "-buildvcs=false"}, flags...), "./cmd/tallyman")...)
+	cmd := exec.Command("nice", append(append([]string{"go", "build", "-buildvcs=false"}, flags...), "./cmd/tallyman")...)
 	cmd.Dir = source
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build in %s: %v\n%s", source, err, out)
