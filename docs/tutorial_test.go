@@ -45,7 +45,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	printed := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(out, "wms-1") // An id can have the same letters.
-	printed = regexp.MustCompile(`0\.1\.0-dev(\+\w+)?`).ReplaceAllString(printed, "0.1.0") // The pages show a release.
+	printed = regexp.MustCompile(`0\.1\.0-dev(\+\w+)?`).ReplaceAllString(printed, "0.1.0")         // The pages show a release.
 	for _, o := range outputs {
 		_, got, _ := strings.Cut(printed, o.begins())
 		got, _, _ = strings.Cut(got, shownOutput{}.mark())

@@ -18,13 +18,16 @@ import (
 
 const metricsHead = `# Metrics
 
-This page is generated from the code. It lists every metric of ` + "`/metrics`" + `. If ` + "`auth.mode`" + ` is token, a request needs a token of a viewer, an operator or an admin, for all warehouses.
+This page is generated from the code. It lists every metric of ` + "`/metrics`" + `. If ` + "`auth.mode`" + ` is token, a
+request needs a token of a viewer, an operator or an admin, for all warehouses.
 
-[Watch a site](../how-to/watch.md) says how to collect the metrics. The rules for Prometheus in [deploy](../../deploy) use the metrics that show a fault.
+[Watch a site](../how-to/watch.md) says how to collect the metrics.
+The rules for Prometheus in [deploy](../../deploy) use the metrics that show a fault.
 
 - A counter counts from the start of the process. Look at its increase, never at its value.
 - A gauge that is of the whole cluster, or the same on every node, is read from the ledger: take the largest, do not add the nodes up.
-- A metric has no series where the node has nothing of the kind: no queue, no push channel, no list from a source. The clock's metrics need a ledger that nodes share (PostgreSQL).
+- A metric has no series where the node has nothing of the kind: no queue, no push channel, no list from a source.
+  The clock's metrics need a ledger that nodes share (PostgreSQL).
 `
 
 // metricsPage lists every metric.
