@@ -131,6 +131,7 @@ var preparations = []struct{ line, before string }{
 	{`--ca-file`, "second"},
 	{`init shanghai`, `psql -qd "$WMS_URL" -c 'CREATE TABLE bin_stock (wh_id int, bin_code text, sku text, qty numeric, PRIMARY KEY (wh_id, bin_code, sku))'`},
 	{`tokens create --config`, "unset TALLYMAN_SERVER"},
+	{`/var/backups/tallyman`, "tallyman migrate up --config site.yaml --set ledger.url=sqlite:lite.db"},
 	{`scopes confirm`, "until_prints waits tallyman scopes list"},
 	{`subscriptions confirm`, "until_prints waits tallyman subscriptions origins"},
 }
@@ -151,6 +152,8 @@ var replacements = []struct{ page, site string }{
 	{`^(tallyman rules new --source.*)`, "$1 && rm rules/negative* && tallyman rules reload"},
 	{`^tallyman rules new$`, "tallyman rules new --ask --source wms --table bin_stock --out asked.yaml <enter"},
 	{`psql --dbname postgres`, `psql -v ON_ERROR_STOP=1 -d "$$LEDGER_URL"`},
+	{`^(tallyman backup) /var/backups/tallyman/(.*)`, "$1 $2 --set ledger.url=sqlite:lite.db"},
+	{`sqlite:/var/backups/tallyman/tallyman\.db`, "sqlite:lite.db"},
 	{`^make build`, ": build"},
 }
 

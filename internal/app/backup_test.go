@@ -15,8 +15,7 @@ func TestBackUpOfAServer(t *testing.T) {
 	t.Parallel()
 	cfg := &config.Config{Ledger: config.Ledger{Driver: config.Postgres, URL: config.NewSecret("postgres://app:secret@db.example.com/tallyman")}}
 	_, err := app.BackUp(t.Context(), cfg, "ledger.dump")
-	var server *app.ServerError
-	if !errors.As(err, &server) {
+	if _, ok := errors.AsType[*app.ServerError](err); !ok {
 		t.Fatalf("got %v", err)
 	}
 	codetest.Outcome(t, codesPage, "The ledger", "backup_postgresql", err.Error()+"\n")

@@ -37,8 +37,7 @@ A ledger in PostgreSQL is backed up with pg_dump or pg_basebackup: docs/how-to/b
 				return err
 			}
 			b, err := c.services.BackUp(cmd.Context(), cfg, args[0])
-			var server *app.ServerError
-			if errors.As(err, &server) {
+			if _, ok := errors.AsType[*app.ServerError](err); ok {
 				return usage("%w", err)
 			}
 			if err != nil {

@@ -140,7 +140,9 @@ func (in *Inbox) Ready() error {
 func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 
 // Outlook says what a node does with the index when the node starts; see recovery.Keeper.Outlook.
-func (in *Inbox) Outlook(ctx context.Context) (recovery.Outlook, error) { return in.keeper.Outlook(ctx) }
+func (in *Inbox) Outlook(ctx context.Context) (recovery.Outlook, error) {
+	return in.keeper.Outlook(ctx)
+}
 
 // now is an argument of the scripts. 0 makes them use the server's own clock.
 func (in *index) now() string {

@@ -38,7 +38,8 @@ func TestSurveyedLedgers(t *testing.T) {
 	full.Restored = now.Add(-time.Hour)
 	full.Indexes = []app.IndexOutlook{
 		{Sink: "inbox", Outlook: recovery.Outlook{Epoch: "7-a", Restored: "notice n_1", Rebuilt: "notice n_1"}},
-		{Sink: "work", Outlook: recovery.Outlook{Epoch: "7-a", Rebuilt: "Redis is at epoch 0"}}, {Sink: "gone", Err: errors.New("no answer")},
+		{Sink: "work", Outlook: recovery.Outlook{Epoch: "7-a", Rebuilt: "Redis is at epoch 0"}},
+		{Sink: "gone", Err: errors.New("no answer")},
 	}
 	expect(t, surveyed(&full, now), map[string]string{
 		CodeLedgerRestored: "warning 2026-06-01T07:00:00Z", CodeLedgerLineage + " inbox": "warning knows more than this ledger: notice n_1",
