@@ -134,6 +134,11 @@ widget: ## Build the widget's npm package into bin/tallyman-inbox
 release: ## Make the files of a release in dist/: archives, deb, rpm, bills of materials, checksums (VERSION=0.1.0)
 	@scripts/release.sh '$(VERSION)'
 
+.PHONY: try-release
+try-release: ## Do on a clean Debian what a site does with a release: install, init, doctor, restore, upgrade; as root (DEB=file)
+	@scripts/test-deps.sh cc debian
+	@scripts/try-release.sh $(DEB)
+
 .PHONY: screenshots
 screenshots: ## Take a picture of every page of the console and of the widget, at three sizes, in light and dark, in both languages: into bin/screenshots, and what the README shows into docs/screenshots
 	@scripts/test-deps.sh node chromium fonts
