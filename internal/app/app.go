@@ -98,10 +98,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 		return nil, err
 	}
 	a.follow = &follower{ledger: a.ledger, incarnation: a.branch.Incarnation, turned: func() { a.pulse.turned("follower") }, log: a.log}
-	if err := a.follow.add(ctx, "restored", a.readRestored); err != nil {
-		return nil, err
-	}
-	if err := a.follow.add(ctx, "schema_oldest", a.readSchema); err != nil {
+	if err := errors.Join(a.follow.add(ctx, "restored", a.readRestored), a.follow.add(ctx, "schema_oldest", a.readSchema)); err != nil {
 		return nil, err
 	}
 	if err := a.openAuth(ctx); err != nil {

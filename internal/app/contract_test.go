@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,7 +66,7 @@ func (s *site) contract(t *testing.T, version int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }()
+	defer func() { _ = conn.Close(t.Context()) }()
 	err = pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), `INSERT INTO ledger_schema (version_id, is_applied) VALUES ($1, true)`, version); err != nil {
 			return err

@@ -43,7 +43,7 @@ func TestThreeNodesShareTheFirings(t *testing.T) {
 		}
 	}
 	c.awaitFirings(l, tickScopes, time.Now(), everyRule, latestRule)
-	testenv.Eventually(t, func() bool { return slices.Min(c.shares(l, nodesOfThree, began)) > 2*leastShare }, 30*time.Second)
+	testenv.Eventually(t, func() bool { return slices.Min(c.shares(l, began)) > 2*leastShare }, 30*time.Second)
 	told := 2 * bins // by each of the rules
 	items := nodes[0].awaitItems(item.Ready, told)
 	testenv.Eventually(t, func() bool {
@@ -54,7 +54,7 @@ func TestThreeNodesShareTheFirings(t *testing.T) {
 		n.stop()
 	}
 
-	c.verifyTicks(l, nodesOfThree, began)
+	c.verifyTicks(l, began)
 	calls, _ := hook.seen()
 	findings := map[string]int{}
 	for _, one := range calls {
@@ -169,7 +169,7 @@ func TestRollingRestart(t *testing.T) {
 		tr.awaitFirings(tr.ledger, tickScopes, time.Now(), everyRule, latestRule)
 	}
 	tr.finish(nodes, false)
-	tr.verifyTicks(tr.ledger, nodesOfThree, began)
+	tr.verifyTicks(tr.ledger, began)
 	excused := tr.firings(tr.ledger, everyRule).standstill()
 	tr.firings(tr.ledger, stateRule).gapless(excused)
 	tr.firings(tr.ledger, eventRule).gapless(excused)

@@ -76,7 +76,7 @@ func unpack(t *testing.T, commit, folder string) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	begun, err := os.MkdirTemp(filepath.Dir(folder), "unpack-")
+	begun, err := os.MkdirTemp(filepath.Dir(folder), "unpack-") //nolint:usetesting // a rename needs the file system of the cache
 	if err != nil {
 		t.Fatal(err)
 	}

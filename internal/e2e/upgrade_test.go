@@ -83,7 +83,7 @@ func TestUpgradeNodeByNodeAndBack(t *testing.T) {
 	}
 	people.finish(u.nodes[0], events)
 	u.finish(u.nodes[:])
-	u.verifyTicks(u.ledger, nodesOfThree, began)
+	u.verifyTicks(u.ledger, began)
 	excused := u.firings(u.ledger, everyRule).standstill()
 	u.firings(u.ledger, stateRule).gapless(excused)
 	u.firings(u.ledger, eventRule).gapless(excused)

@@ -336,15 +336,15 @@ func (f *firings) standstill() func(due time.Time) bool {
 }
 
 // verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since
-// that time there were nodes in so many places, of which each has run a part, also one that was away for a while. They
-// have ended.
-func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
+// that time there were nodes in three places. The nodes of each place have run a part, also where a place was empty for a
+// while. The nodes have ended.
+func (c *cluster) verifyTicks(l ledger.Ledger, since time.Time) {
 	c.t.Helper()
 	every, latest := c.firings(l, everyRule), c.firings(l, latestRule)
 	every.gapless(none)
 	latest.gapless(every.standstill())
 	c.scanned(int64(every.ok() + latest.ok()))
-	for place, share := range c.shares(l, places, since) {
+	for place, share := range c.shares(l, since) {
 		if share < leastShare {
 			c.t.Errorf("node-%d ran %.2f of the firings", place, share)
 		}
@@ -355,9 +355,9 @@ func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 const leastShare = 0.05
 
 // shares returns which part of the firings since that time the nodes of each place have run.
-func (c *cluster) shares(l ledger.Ledger, places int, since time.Time) []float64 {
+func (c *cluster) shares(l ledger.Ledger, since time.Time) []float64 {
 	c.t.Helper()
-	by := make([]float64, places)
+	by := make([]float64, nodesOfThree)
 	total := 0.0
 	for _, run := range slices.Concat(c.firings(l, everyRule).runs, c.firings(l, latestRule).runs) {
 		if run.Outcome == ledger.OutcomeOK && run.Due.After(since) {
