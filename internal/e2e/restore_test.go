@@ -94,15 +94,6 @@ func (s *restoreSite) does(heading string) {
 
 func (s *restoreSite) doing(heading string) func() { return func() { s.does(heading) } }
 
-// tallyman runs a command. Its status may find something wrong.
-func (s *restoreSite) tallyman(args ...string) string {
-	s.t.Helper()
-	if args[0] == "ledger" || args[0] == "backup" {
-		return s.offline(args...)
-	}
-	return s.nodes[0].commandThat(func(code int) bool { return code == 0 || code == 1 && args[0] == "status" }, args...)
-}
-
 func (s *restoreSite) stopNodes() {
 	s.t.Helper()
 	for _, n := range s.nodes {
