@@ -27,7 +27,7 @@ func TestDepsHaveDebianPackages(t *testing.T) {
 	}
 	tools := 0
 	for _, line := range regexp.MustCompile(`(?m)^    ([a-z0-9| -]+)\) `).FindAllStringSubmatch(function("has"), -1) {
-		for _, tool := range strings.Split(line[1], " | ") {
+		for tool := range strings.SplitSeq(line[1], " | ") {
 			tools++
 			if got := run(t, exec.Command("bash", "-c", function("debian_package")+"debian_package "+tool)); strings.TrimSpace(got) == "" {
 				t.Errorf("test-deps.sh has no Debian package for %s", tool)
