@@ -52,7 +52,7 @@ test-deps: ## Install, on Debian as root, the servers and Chromium that tests ne
 .PHONY: test
 test: test-deps ## Run all tests, and those in a browser
 	@scripts/beside.sh "scripts/console.sh test && scripts/clients.sh test" make --no-print-directory test-go; \
-	$(GO) test -vet=off -timeout 10m $(ALONE)
+	$(GO) test -vet=off -timeout 30m $(ALONE)
 
 # What is compiled by now comes first. Its tests wait for servers and timers much of the time; then the other packages compile for the race detector, with what
 # the tests leave of the processors.
@@ -62,14 +62,14 @@ test-go: ## Run the Go tests but those that run alone
 	@unwatched=$$($(GO) list $(UNWATCHED)); \
 	watched=$$(echo $$($(GO) list ./... | grep -vxF "$$unwatched")); \
 	scripts/beside.sh "nice -n 19 $(GO) build -race $(UNWATCHED_C) $$watched" \
-		$(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
-	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$watched; \
+		$(GO) test -vet=off -parallel 4 -timeout 30m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
+	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 30m $$watched; \
 	cd deploy/tools; $(GO) test -vet=off ./...
 
 .PHONY: test-site
 test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
 	@scripts/test-deps.sh cc redis postgres nginx haproxy caddy
-	$(GO) test -tags site -run '^TestSite' -parallel 4 -timeout 10m ./internal/e2e
+	$(GO) test -tags site -run '^TestSite' -parallel 4 -timeout 30m ./internal/e2e
 
 .PHONY: quick
 quick: ## Check and test what has changed and what imports it, in about a minute (BASE=commit)
