@@ -4,15 +4,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"tallyman/internal/config"
 )
 
 // healthAnswer is what /healthz and /readyz answer.
@@ -78,27 +74,12 @@ func (c nodeCommands) healthClient() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := ownAddress(&cfg.HTTP)
-	if err != nil {
-		return nil, err
+	address, ok := cfg.HTTP.OwnURL()
+	if !ok {
+		return nil, usage("http.listen is %q, which does not say the port; name the server with --server", cfg.HTTP.Listen)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // The certificate has the node's name, not the loopback address. The request has no secret.
 	return &client{base: address, http: &http.Client{Transport: transport}}, nil
-}
-
-// ownAddress is the URL under which a node of this configuration can be reached from its own machine.
-func ownAddress(cfg *config.HTTP) (string, error) {
-	host, port, err := net.SplitHostPort(cfg.Listen)
-	if err != nil || port == "0" {
-		return "", usage("http.listen is %q, which does not say the port; name the server with --server", cfg.Listen)
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if ip.Is6() {
-			host = "::1"
-		}
-	}
-	return cfg.Scheme() + "://" + net.JoinHostPort(host, port), nil
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -67,6 +69,21 @@ func (h *HTTP) Scheme() string {
 		return "https"
 	}
 	return "http"
+}
+
+// OwnURL returns the URL of the API for a caller on the node's own machine. ok is false if Listen says no port.
+func (h *HTTP) OwnURL() (url string, ok bool) {
+	host, port, err := net.SplitHostPort(h.Listen)
+	if err != nil || port == "0" {
+		return "", false
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if ip.Is6() {
+			host = "::1"
+		}
+	}
+	return h.Scheme() + "://" + net.JoinHostPort(host, port), true
 }
 
 // TLSVersion is a version of TLS.

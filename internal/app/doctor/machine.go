@@ -35,14 +35,11 @@ func checkListen(ctx context.Context, cfg *config.Config, _ Options) []Finding {
 
 // isNode tells whether a node of Tallyman answers at the address of the API.
 func isNode(ctx context.Context, cfg *config.Config) bool {
-	host, port, err := net.SplitHostPort(cfg.HTTP.Listen)
-	if err != nil {
+	address, known := cfg.HTTP.OwnURL()
+	if !known {
 		return false
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.HTTP.Scheme()+"://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/healthz", nil)
 	if err != nil {
 		return false
 	}

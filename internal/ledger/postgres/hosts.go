@@ -38,6 +38,16 @@ func parseURL(url string) (*pgxpool.Config, error) {
 	return cfg, nil
 }
 
+// parseConnURL reads the URL of a single connection.
+func parseConnURL(url string) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: the URL: %w", err)
+	}
+	followPrimary(cfg)
+	return cfg, nil
+}
+
 // followPrimary makes connections lead to the server that takes writes. followPrimary closes a connection whose server
 // takes no writes any more or is silent. The next connection then finds another host, or another server under the same
 // name. Of several hosts, only a server that takes writes is accepted.

@@ -22,11 +22,10 @@ type Inspection struct {
 // Inspect asks the server of the URL. The schema of the ledger may be missing or have another version.
 func Inspect(ctx context.Context, url string) (_ Inspection, err error) {
 	var i Inspection
-	cfg, err := pgx.ParseConfig(url)
+	cfg, err := parseConnURL(url)
 	if err != nil {
-		return i, fmt.Errorf("ledger: the URL: %w", err)
+		return i, err
 	}
-	followPrimary(cfg)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return i, fmt.Errorf("ledger: connect: %w", err)
@@ -39,10 +38,6 @@ func Inspect(ctx context.Context, url string) (_ Inspection, err error) {
 		return i, failed("inspect", err)
 	}
 	i.Now, i.Asked = time.UnixMicro(us), time.Since(before)
-	found, err := conn.Query(ctx, queries.Get("missing-rights"), pgx.QueryExecModeExec)
-	if err != nil {
-		return i, failed("inspect", err)
-	}
-	i.Missing, err = pgx.CollectRows(found, pgx.RowTo[string])
+	i.Missing, err = names(ctx, conn, "missing-rights")
 	return i, err
 }

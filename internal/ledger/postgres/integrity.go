@@ -30,11 +30,10 @@ type Integrity struct {
 // all indexes where the extension is there. It only reads; nodes may write meanwhile. It does not compare the parts
 // of a schema that is not at this program's version: newer tells that a newer version has changed the schema.
 func CheckIntegrity(ctx context.Context, url string, newer bool) (i Integrity, err error) {
-	cfg, err := pgx.ParseConfig(url)
+	cfg, err := parseConnURL(url)
 	if err != nil {
-		return i, fmt.Errorf("ledger: the URL: %w", err)
+		return i, err
 	}
-	followPrimary(cfg)
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
@@ -58,6 +57,7 @@ func CheckIntegrity(ctx context.Context, url string, newer bool) (i Integrity, e
 	return i, i.readIndexes(ctx, conn)
 }
 
+// names returns the names that a query without arguments lists.
 func names(ctx context.Context, conn *pgx.Conn, query string) ([]string, error) {
 	rows, err := conn.Query(ctx, queries.Get(query), pgx.QueryExecModeExec)
 	if err != nil {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"flag"
 	"os"
 	"slices"
@@ -14,16 +15,23 @@ import (
 
 var update = flag.Bool("update", false, "write shape.txt anew")
 
-// TestShape compares shape.txt with a new ledger.
-func TestShape(t *testing.T) {
-	t.Parallel()
+// newLedger makes a ledger, and returns its URL and a connection.
+func newLedger(t *testing.T) (string, *pgx.Conn) {
+	t.Helper()
 	url := testenv.Postgres(t)
 	if _, err := Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(t.Context(), url)
 	noError(t, err)
-	defer func() { noError(t, conn.Close(t.Context())) }()
+	t.Cleanup(func() { noError(t, conn.Close(context.WithoutCancel(t.Context()))) })
+	return url, conn
+}
+
+// TestShape compares shape.txt with a new ledger.
+func TestShape(t *testing.T) {
+	t.Parallel()
+	_, conn := newLedger(t)
 	shape, err := names(t.Context(), conn, "shape")
 	noError(t, err)
 	text := strings.Join(shape, "\n") + "\n"
@@ -37,13 +45,7 @@ func TestShape(t *testing.T) {
 // Each fault is found by its name, and amcheck reads the indexes where the role may.
 func TestIntegrity(t *testing.T) {
 	t.Parallel()
-	url := testenv.Postgres(t)
-	if _, err := Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), url)
-	noError(t, err)
-	defer func() { noError(t, conn.Close(t.Context())) }()
+	url, conn := newLedger(t)
 	found := func() Integrity {
 		t.Helper()
 		i, err := CheckIntegrity(t.Context(), url, false)
@@ -81,15 +83,9 @@ func TestIntegrity(t *testing.T) {
 // An index whose order is not that of its table's texts is damaged, as after a change of the machine's locales.
 func TestDamagedIndex(t *testing.T) {
 	t.Parallel()
-	url := testenv.Postgres(t)
-	if _, err := Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), url)
-	noError(t, err)
-	defer func() { noError(t, conn.Close(t.Context())) }()
+	url, conn := newLedger(t)
 	// The index keeps the order of one operator class, and the catalogue names another.
-	_, err = conn.Exec(t.Context(), `CREATE EXTENSION amcheck; INSERT INTO marks (notice_id, subscriber, kind, warehouse, at)
+	_, err := conn.Exec(t.Context(), `CREATE EXTENSION amcheck; INSERT INTO marks (notice_id, subscriber, kind, warehouse, at)
 SELECT 'n_' || i, 'user:ann', 'read', '1', i FROM generate_series(1, 100) i;
 DROP INDEX marks_at; CREATE INDEX marks_at ON marks (at DESC, notice_id, subscriber, kind);
 UPDATE pg_index SET indoption = '0 0 0 0' WHERE indexrelid = 'marks_at'::regclass`)

@@ -230,11 +230,10 @@ func LiveNodes(ctx context.Context, url string) ([]ledger.Node, error) {
 
 // withDB opens the database in the form that goose needs, calls do and closes it.
 func withDB[T any](ctx context.Context, url string, do func(*sql.DB) ([]T, error)) ([]T, error) {
-	cfg, err := pgx.ParseConfig(url)
+	cfg, err := parseConnURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: the URL: %w", err)
+		return nil, err
 	}
-	followPrimary(cfg)
 	db := stdlib.OpenDB(*cfg)
 	if err := checkDB(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -113,7 +112,7 @@ func copySettled(ctx context.Context, path, to string) (err error) {
 // writes of a node neither wait for the copy nor make it begin again. VACUUM INTO would make a smaller copy, but builds
 // every index again, which takes twice as long.
 func copyPages(ctx context.Context, path, pragmas, to string) (err error) {
-	db, err := sql.Open("sqlite", dsn(path, pragmas))
+	db, err := openDB(path, pragmas)
 	if err != nil {
 		return err
 	}
@@ -172,9 +171,9 @@ func CheckIntegrity(ctx context.Context, path string) (faults []string, err erro
 
 // check runs one of the checks of a file. It returns no faults for a file that is well.
 func check(ctx context.Context, path, pragmas, name string) (faults []string, err error) {
-	db, err := sql.Open("sqlite", dsn(path, pragmas))
+	db, err := openDB(path, pragmas)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: open %s: %w", path, err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var line string

@@ -86,9 +86,9 @@ func open(path string, lock *fileLock, opts ledger.Options) (*Ledger, error) {
 
 // openReaders opens the connections for reading of a ledger that has its writer.
 func openReaders(path, pragmas string, l *Ledger, opts ledger.Options) (*Ledger, error) {
-	read, err := sql.Open("sqlite", dsn(path, pragmas))
+	read, err := openDB(path, pragmas)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ledger: open %s: %w", path, err), l.write.Close())
+		return nil, errors.Join(err, l.write.Close())
 	}
 	readers := defaultConnections
 	if opts.MaxConnections > 0 {
@@ -108,9 +108,9 @@ func openReaders(path, pragmas string, l *Ledger, opts ledger.Options) (*Ledger,
 }
 
 func openWriter(path string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, writePragmas))
+	db, err := openDB(path, writePragmas)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: open %s: %w", path, err)
+		return nil, err
 	}
 	db.SetMaxOpenConns(1)
 	return db, nil
@@ -147,9 +147,9 @@ func readingPragmas(path string) string {
 	return viewPragmas
 }
 
-// openViewer opens the file for reading, whatever its schema.
-func openViewer(path string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, readingPragmas(path)))
+// openDB opens the file with these settings, whatever its schema.
+func openDB(path, pragmas string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", dsn(path, pragmas))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: open %s: %w", path, err)
 	}
@@ -157,9 +157,9 @@ func openViewer(path string) (*sql.DB, error) {
 }
 
 func openView(ctx context.Context, path, pragmas string, opts ledger.Options) (*Ledger, error) {
-	write, err := sql.Open("sqlite", dsn(path, pragmas))
+	write, err := openDB(path, pragmas)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: open %s: %w", path, err)
+		return nil, err
 	}
 	l, err := openReaders(path, pragmas, &Ledger{write: write}, opts)
 	if err != nil {
@@ -221,7 +221,7 @@ func Status(ctx context.Context, path string) ([]ledger.Migration, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	db, err := openViewer(path)
+	db, err := openDB(path, readingPragmas(path))
 	if err != nil {
 		return nil, err
 	}
