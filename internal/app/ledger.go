@@ -62,7 +62,7 @@ func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, er
 	return openForReading(ctx, cfg)
 }
 
-// openForReading is OpenLedgerReadOnly with the whole contract, of which every write fails.
+// openForReading is OpenLedgerReadOnly with the whole contract. Every write of the ledger fails.
 func openForReading(ctx context.Context, cfg config.Ledger) (ledger.Ledger, error) {
 	var l ledger.Ledger
 	var err error

@@ -54,7 +54,8 @@ func TestScripts(t *testing.T) {
 			"systemd": listenAsSystemd,
 			// hangup: SIGHUP to the only program in the background; the command kill does not know the signal.
 			"hangup": hangUp,
-			// told STATE: systemd is told the state, a regular expression, and nothing before it but that the service lives.
+			// told STATE: the node sends a state to systemd that matches the regular expression STATE. Before this state
+			// the node sends only WATCHDOG=1.
 			"told": waitForState,
 		},
 		Setup: func(e *testscript.Env) error {

@@ -38,7 +38,8 @@ func hangUp(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(running[0].Process.Signal(syscall.SIGHUP))
 }
 
-// waitForState reads what systemd is told. "WATCHDOG=1" comes again and again, so it counts only where it is asked for.
+// waitForState reads the states that the node sends to systemd. The node sends "WATCHDOG=1" again and again, so this
+// state counts only where a script asks for it.
 func waitForState(ts *testscript.TestScript, _ bool, args []string) {
 	want := regexp.MustCompile("^(?:" + args[0] + ")$")
 	socket, _ := sockets.Load(ts)

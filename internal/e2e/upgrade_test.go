@@ -91,7 +91,7 @@ func TestUpgradeNodeByNodeAndBack(t *testing.T) {
 	if failed+repeats(calls) > 0 {
 		t.Errorf("%d calls of the webhook failed, %d came again", failed, repeats(calls))
 	}
-	for _, cl := range u.clients[:len(warehouses)] { // those that poll
+	for _, cl := range u.clients[:len(warehouses)] { // The clients that poll.
 		if cl.refused+cl.later > 0 {
 			t.Errorf("%d polls of %s met no node, %d were refused", cl.refused, cl.warehouse, cl.later)
 		}

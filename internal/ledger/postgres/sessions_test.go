@@ -90,7 +90,7 @@ func at(minute int) time.Time {
 	return time.Date(2026, 6, 1, 8, minute, 0, 0, time.UTC)
 }
 
-// Whoever migrates asks which nodes live, also where there is no ledger yet. A node whose lease is over does not live.
+// LiveNodes lists the nodes whose leases are in force. A database without a ledger has no live node.
 func TestLiveNodes(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
