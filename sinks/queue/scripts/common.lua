@@ -91,6 +91,10 @@ local rcall, match, gsub, byte = redis.call, string.match, string.gsub, string.b
 -- text writes a number as Redis and Go read it. Lua's .. must not be used for numbers, because it rounds them.
 local function text(n) return string.format('%.0f', n) end
 
+-- evenIfFull lets the rest of the script write when the memory of Redis is full. Redis refuses a script whose first
+-- write can need memory; this write cannot. For scripts that let work go on, and not for those that bring new items.
+local function evenIfFull() rcall('HDEL', META, '-') end
+
 local function epochError(found) return redis.error_reply('EPOCH ' .. (found or 'none')) end
 
 local function clock()

@@ -10,6 +10,7 @@
 
 local meta = rcall('HMGET', META, 'epoch', 'paused')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
+evenIfFull()
 rcall('HSET', META, 'paused', ARGV[5], 'paused_by', ARGV[6], 'paused_at', ARGV[7])
 if (meta[2] or '0') == ARGV[5] then return {'0'} end
 if ARGV[5] == '0' then rcall('PUBLISH', ARGV[3], ARGV[4] .. ' *') end

@@ -42,6 +42,8 @@ if recording and out - (meta[5] or 0) > 1000 then
   if before and moved - before > tonumber(ARGV[8]) then return redis.error_reply('BACKLOG ' .. text(moved - before)) end
 end
 
+evenIfFull()
+
 local FIELDS = 11 -- arguments of a request
 local now = clock()
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
