@@ -1,10 +1,8 @@
 package test
 
 import (
-	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,9 +23,6 @@ import (
 
 const chartFolder = "../helm/tallyman"
 
-// kubernetes are the versions whose schemas the chart must fit: the oldest that Chart.yaml allows, and the newest that kubectl-validate has.
-var kubernetes = []string{"1.27", "1.30"}
-
 // The objects of each set of values.
 var objects = map[string][]string{
 	"default": {"ConfigMap", "ConfigMap", "ConfigMap", "Job", "NetworkPolicy", "PodDisruptionBudget", "Service", "Service", "StatefulSet"},
@@ -41,7 +36,6 @@ var objects = map[string][]string{
 // TestChart: Helm and the schemas of Kubernetes accept the chart with each set of values.
 func TestChart(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
 	for set, want := range objects {
 		values := readValues(t, filepath.Join(chartFolder, "ci", set+"-values.yaml"))
 		for _, m := range lint.AllWithKubeVersion(chartFolder, values, "wms", &chartutil.DefaultCapabilities.KubeVersion).Messages {
@@ -55,7 +49,7 @@ func TestChart(t *testing.T) {
 			continue
 		}
 		var got []string
-		for i, doc := range rendered {
+		for _, doc := range rendered {
 			kind := kindOf(t, doc)
 			got = append(got, kind)
 			if into := operatorTypes[kind]; into != nil {
@@ -64,43 +58,16 @@ func TestChart(t *testing.T) {
 				}
 				continue
 			}
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.yaml", set, i, kind)), []byte(doc), 0o600); err != nil {
-				t.Fatal(err)
+			for _, version := range kubernetes {
+				if err := fits(t, version, doc); err != nil {
+					t.Errorf("%s: Kubernetes %s: %v\n%s", set, version, err, doc)
+				}
 			}
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s makes %v, want %v", set, got, want)
 		}
-	}
-	checkSchemas(t, folder)
-}
-
-// checkSchemas holds the objects of a folder against the schemas of Kubernetes.
-func checkSchemas(t *testing.T, folder string) {
-	t.Helper()
-	files, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, version := range kubernetes {
-		cmd := exec.CommandContext(t.Context(), "go", "-C", "schemas", "tool", "kubectl-validate", "--version", version, folder)
-		if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "OK") < len(files) {
-			t.Errorf("Kubernetes %s: %v\n%s", version, err, out)
-		}
-	}
-}
-
-// TestSchemasFindFaults: the schemas refuse what no Kubernetes takes.
-func TestSchemasFindFaults(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "service.yaml")
-	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {port: 1}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "schemas", "tool", "kubectl-validate", "--version", kubernetes[0], file).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "spec.port") {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 

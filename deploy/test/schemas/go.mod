@@ -1,4 +1,4 @@
-// kubectl-validate, which needs older libraries of Kubernetes than Helm.
+// The schemas of Kubernetes, as the module of kubectl-validate has them. Nothing of it is compiled: that would be the whole API server of Kubernetes.
 module tallyman/deploy/test/schemas
 
 go 1.26.0
