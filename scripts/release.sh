@@ -18,7 +18,7 @@ platforms=${PLATFORMS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}
 go=${GO:-go}
 commit=$(git rev-parse HEAD)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH CGO_ENABLED=0 TZ=UTC LC_ALL=C
+export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C
 date=$(git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)
 touched=$(git log -1 --format=%cd --date=format-local:%Y%m%d%H%M.%S)
 
@@ -28,7 +28,7 @@ dated() { find "$1" -exec touch -h -t "$touched" {} +; }
 
 # binary OS ARCH FILE. What the environment adds to go build would change the bytes.
 binary() {
-  GOFLAGS=-mod=readonly GOOS=$1 GOARCH=$2 "$go" build -trimpath -buildvcs=false \
+  CGO_ENABLED=0 GOFLAGS=-mod=readonly GOOS=$1 GOARCH=$2 "$go" build -trimpath -buildvcs=false \
     -ldflags="-s -w -X tallyman/internal/cli.commit=$commit -X tallyman/internal/cli.date=$date" -o "$3" ./cmd/tallyman
 }
 
