@@ -2,6 +2,7 @@ package scanners
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -107,6 +108,13 @@ type Clock interface {
 	// Clock returns the server's time, in the time zone of sessions that set none. If Go does not know the zone, the
 	// result has the server's name of the zone and its present offset.
 	Clock(ctx context.Context) (time.Time, error)
+}
+
+// Certified is a Source whose server may use TLS.
+type Certified interface {
+	// Certificates returns the certificates that the server sent last, its own first. The result is nil if no connection
+	// has used TLS.
+	Certificates() []*x509.Certificate
 }
 
 // TransactionWatcher is a Source whose database tells which transactions are open.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,6 +80,8 @@ type SourceCheck struct {
 	Unasked bool              `json:"unasked"`         // The database cannot say what a user may do.
 	Dangers []scanners.Danger `json:"dangers"`
 	Clock   *SourceClock      `json:"-"` // Nil where the source has no clock or does not tell its time.
+	// The certificates of the server; nil without TLS, and where the driver does not show them.
+	Certificates []*x509.Certificate `json:"-"`
 }
 
 // SourceClock is the time of a source's server, in the server's zone. Before and After are this machine's times of the
@@ -120,6 +123,9 @@ func checkSource(ctx context.Context, name string, c config.Source) SourceCheck 
 		if server, err := clock.Clock(ctx); err == nil {
 			check.Clock = &SourceClock{Server: server, Before: before, After: time.Now()}
 		}
+	}
+	if certified, ok := source.(scanners.Certified); ok {
+		check.Certificates = certified.Certificates()
 	}
 	auditor, ok := source.(scanners.Auditor)
 	if !ok {

@@ -2,9 +2,14 @@ package testenv
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/url"
 	"os"
 	"os/exec"
@@ -165,7 +170,30 @@ func (s *mariaServer) install() error {
 		return fmt.Errorf("mariadb-install-db: %w\n%s", err, out)
 	}
 	grants := fmt.Sprintf("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n", mariaOwner, mariaPassword, mariaOwner)
-	return os.WriteFile(filepath.Join(s.root, "init.sql"), []byte(grants), 0o600)
+	if err := os.WriteFile(filepath.Join(s.root, "init.sql"), []byte(grants), 0o600); err != nil {
+		return err
+	}
+	return s.certify()
+}
+
+// certify gives the server a certificate for TLS, as servers from 11.4 on make one at their start.
+func (s *mariaServer) certify() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	coded, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.root, "tls.crt"), PEM("CERTIFICATE", cert), 0o600),
+		os.WriteFile(filepath.Join(s.root, "tls.key"), PEM("EC PRIVATE KEY", coded), 0o600))
 }
 
 func (s *mariaServer) start(path string) error {
@@ -179,7 +207,8 @@ func (s *mariaServer) start(path string) error {
 		return err
 	}
 	args = append(args, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--socket="+filepath.Join(s.root, "sock"),
-		"--pid-file="+filepath.Join(s.root, "pid"), "--init-file="+filepath.Join(s.root, "init.sql"), "--skip-name-resolve", "--max-connections=300")
+		"--pid-file="+filepath.Join(s.root, "pid"), "--init-file="+filepath.Join(s.root, "init.sql"), "--skip-name-resolve",
+		"--ssl-cert="+filepath.Join(s.root, "tls.crt"), "--ssl-key="+filepath.Join(s.root, "tls.key"), "--max-connections=300")
 	server, err := launch{path: path, args: args, dir: s.root, death: syscall.SIGKILL}.start()
 	if err != nil {
 		return err

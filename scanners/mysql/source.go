@@ -3,6 +3,7 @@ package mysql
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -24,8 +25,11 @@ const deadlineGrace = 2 * time.Second
 // Source is a MariaDB or MySQL database.
 type Source struct {
 	*sqldb.Source
+	*sqldb.Handshakes
 	dialect *dialect
 }
+
+var _ scanners.Certified = (*Source)(nil)
 
 // Open returns a source. The source connects when it is first used, so the only errors are those of the URL.
 func Open(config Config) (*Source, error) {
@@ -36,6 +40,8 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	handshakes := &sqldb.Handshakes{}
+	handshakes.Watch(a.driver.TLS)
 	if _, err := mysql.NewConnector(a.driver); err != nil {
 		return nil, urlError(fmt.Errorf("the URL of the source: %w", err))
 	}
@@ -53,7 +59,8 @@ func Open(config Config) (*Source, error) {
 		d.functions.Allowed = append(d.functions.Allowed, strings.ToLower(name))
 	}
 	return &Source{
-		dialect: d,
+		Handshakes: handshakes,
+		dialect:    d,
 		Source: sqldb.New(sqldb.Config{
 			Dialect: d, Connector: connector, MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout,
 			ConnectTimeout: a.connectTimeout, Grace: deadlineGrace, Secrets: []string{a.driver.Passwd}, Limits: config.Limits,
@@ -149,7 +156,10 @@ func (a *sourceAddress) set(option, value string) error {
 		if value != "true" && value != "skip-verify" && value != "preferred" && value != "false" {
 			return urlError(errors.New("the option tls of the source is true, skip-verify, preferred or false"))
 		}
-		a.driver.TLSConfig = value
+		if value != "false" {
+			a.driver.TLS = &tls.Config{InsecureSkipVerify: value != "true"} //nolint:gosec // the operator's choice
+		}
+		a.driver.AllowFallbackToPlaintext = value == "preferred"
 	case "socket":
 		a.driver.Net, a.driver.Addr = "unix", value
 	case "connect_timeout":

@@ -33,7 +33,12 @@ var Driver = scanners.Driver{
 type Config = scanners.Config
 
 // Source is a SQL Server database.
-type Source struct{ *sqldb.Source }
+type Source struct {
+	*sqldb.Source
+	*sqldb.Handshakes
+}
+
+var _ scanners.Certified = (*Source)(nil)
 
 // Open returns a source. The source connects when it is first used, so the only errors are those of the URL.
 func Open(config Config) (*Source, error) {
@@ -48,12 +53,14 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	handshakes := &sqldb.Handshakes{}
+	handshakes.Watch(login.TLSConfig)
 	wires := sqldb.NewWires(mssql.NewConnectorConfig(login).Driver(), func(dial sqldb.Dial) driver.Connector {
 		c := mssql.NewConnectorConfig(login)
 		c.Dialer = dial
 		return c
 	})
-	return &Source{Source: open(config, &address, wires, wires)}, nil
+	return &Source{Source: open(config, &address, wires, wires), Handshakes: handshakes}, nil
 }
 
 func parseAddress(text string) (sqldb.URL, error) {

@@ -124,6 +124,22 @@ func TestRedis(t *testing.T) {
 	expect(t, []Finding{redisPersistence("", map[string]string{"rdb_last_bgsave_status": "err"})}, map[string]string{CodeRedisPersistence: "warning snapshot failed"})
 }
 
+// TestSourceCertificate has a MariaDB with a certificate that no authority has signed.
+func TestSourceCertificate(t *testing.T) {
+	t.Parallel()
+	d := testenv.MariaDB(t)
+	at := func(options string) []Finding {
+		return checkSources(t.Context(), siteOf(t, fmt.Sprintf("sources: {wms: {driver: mysql, url: %q}}\n", d.URL()+options)), Options{})
+	}
+	expect(t, at("?tls=skip-verify"), map[string]string{CodeSourceReach + " wms": "ok", CodeCertificate + " wms": "ok certificate ends"})
+	expect(t, at("?tls=true"), map[string]string{CodeSourceReach + " wms": "wrong certificate"})
+	for _, f := range at("") {
+		if f.Code == CodeCertificate {
+			t.Errorf("without TLS: %+v", f)
+		}
+	}
+}
+
 // TestEndsOfCertificates has a certificate of the API and one of a sink, each with several ends.
 func TestEndsOfCertificates(t *testing.T) {
 	t.Parallel()

@@ -112,6 +112,5 @@ func postgresCertificate(ctx context.Context, about, url string) []Finding {
 	if !isTLS {
 		return nil
 	}
-	state := secured.ConnectionState()
-	return []Finding{ends(about, firstEnd(&state))}
+	return []Finding{ends(about, firstEnd(secured.ConnectionState().PeerCertificates))}
 }

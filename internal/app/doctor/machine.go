@@ -161,12 +161,8 @@ func checkCertificate(_ context.Context, cfg *config.Config, _ Options) []Findin
 	return []Finding{ends("http.tls", pair.Leaf.NotAfter)}
 }
 
-// firstEnd returns when the first certificate of a connection ends.
-func firstEnd(state *tls.ConnectionState) (end time.Time) {
-	var list []*x509.Certificate
-	if state != nil {
-		list = state.PeerCertificates
-	}
+// firstEnd returns when the first of some certificates ends.
+func firstEnd(list []*x509.Certificate) (end time.Time) {
 	for _, c := range list {
 		if end.IsZero() || c.NotAfter.Before(end) {
 			end = c.NotAfter

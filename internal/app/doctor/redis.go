@@ -149,6 +149,5 @@ func certificateAt(ctx context.Context, about, address string, c *tls.Config) []
 	if !isTLS {
 		return nil
 	}
-	state := secured.ConnectionState()
-	return []Finding{ends(about, firstEnd(&state))}
+	return []Finding{ends(about, firstEnd(secured.ConnectionState().PeerCertificates))}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 
 	"tallyman/internal/app"
 	"tallyman/internal/authoring"
@@ -29,11 +30,22 @@ func checkSources(ctx context.Context, cfg *config.Config, _ Options) []Finding 
 		if s.Clock != nil {
 			list = append(list, clock(CodeSourceClock, s.Name, s.Clock.Server, s.Clock.Before, s.Clock.After), sourceZone(&s, &setting))
 		}
-		if setting.Driver == config.Postgres {
-			list = append(list, postgresCertificate(ctx, s.Name, setting.URL.Reveal())...)
-		}
+		list = append(list, sourceCertificate(ctx, &s, &setting)...)
 	}
 	return list
+}
+
+// sourceCertificate looks when the certificate of a source's server ends. A server without TLS gives no finding.
+func sourceCertificate(ctx context.Context, s *app.SourceCheck, setting *config.Source) []Finding {
+	switch {
+	case setting.Driver == config.Postgres:
+		return postgresCertificate(ctx, s.Name, setting.URL.Reveal())
+	case setting.Driver == "oracle" && strings.Contains(setting.URL.Reveal(), "tls=true"):
+		return []Finding{ok(CodeCertificate, s.Name, "not checked: the driver of Oracle does not show the server's certificate")}
+	case len(s.Certificates) > 0:
+		return []Finding{ends(s.Name, firstEnd(s.Certificates))}
+	}
+	return nil
 }
 
 // sourceRights warns of a user that may write. Probes that call a function that does more than read are refused in any
@@ -103,8 +115,7 @@ func reach(ctx context.Context, name string, e sinks.Endpoint) []Finding {
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return []Finding{wrong(CodeSinkReach, name, fmt.Sprintf("%s: TLS: %v", e.Address, err), "renew the server's certificate, or name its authority with ca")}
 	}
-	state := secured.ConnectionState()
-	return []Finding{ok(CodeSinkReach, name, "%s takes connections with TLS", e.Address), ends(name, firstEnd(&state))}
+	return []Finding{ok(CodeSinkReach, name, "%s takes connections with TLS", e.Address), ends(name, firstEnd(secured.ConnectionState().PeerCertificates))}
 }
 
 func clientTLS(e sinks.Endpoint) (*tls.Config, error) {
