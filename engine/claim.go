@@ -32,9 +32,9 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// room is the capacity that a firing takes up from its claim until its rows are judged. The firing is inside the gate
-// of its source. While the firing asks the source, the firing also has a place at the source and a worker. Two kinds of
-// firing do not ask the source themselves. A firing of an unverified rule has only a worker. A firing that shares a scan
+// room is the capacity that a firing takes up from its claim until its rows are judged. A firing takes a place in the
+// gate of its source. While the firing asks the source, it also takes a place at the source and a worker. Two kinds of
+// firings do not ask the source: a firing of an unverified rule takes only a worker, and a firing that shares a scan
 // takes a worker after the scan. The shared scan has a room of its own.
 type room struct {
 	unit   *unit

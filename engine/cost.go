@@ -91,7 +91,7 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 			return err
 		}
 		u.logger().Warn("The source did not explain the probe's plan. The plan that it gave before counts; the node asks again soon.", "error", err, "asked", u.cost.plan.Asked)
-		// In this node's memory only, so that it asks again in refusedPlan.
+		// This time stays in the node's memory and is not recorded, so that the node asks again after refusedPlan.
 		u.cost.plan.Asked = now.Add(refusedPlan - planHolds)
 		return nil
 	}

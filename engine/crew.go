@@ -109,8 +109,8 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, filesChang
 	return nil
 }
 
-// end stops a unit. A unit that still runs is kept in ending. A unit that ended at once is not: then its predecessor,
-// if there is one, is still in ending.
+// end stops a unit. If the unit still runs, end puts the unit into ending. If the unit has ended at once, end does not
+// touch ending, which may hold an older unit of the same rule and scope.
 func (c *crew) end(u *unit) {
 	if u.e.timetable.end(u); !u.hasEnded() {
 		c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u

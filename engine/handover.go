@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// handoverTime is how long after its start a firing may still be claimed by a node that read the rule's file earlier.
-// Nodes look at their files every few seconds, so they do not take up a new file together.
+// handoverTime is for how long after the start of a firing a node may claim the firing with an older rule file than
+// another node has. Each node looks at its files every few seconds, so nodes do not take up a new file together.
 const handoverTime = 15 * time.Second
 
 // takeOver sets from when on the unit catches up on missed firings. before is the unit that ran another version of the

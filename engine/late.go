@@ -52,8 +52,8 @@ func (u *unit) lateness() *lateness {
 }
 
 // overdue returns how long ago the next firing should have started, and whether that makes the rule late. Only the
-// ledger and the schedule decide what is due, whatever keeps the firing from running. A running firing has started;
-// then the firing after it may be overdue.
+// ledger and the schedule decide what is due; the reason why the firing does not run does not matter. While a firing
+// runs, overdue looks at the firing after the running one.
 func (l *lateness) overdue(p ledger.Progress, leftOut, now time.Time, term ledger.Term) (time.Duration, bool) {
 	base, from := p.Done, l.from
 	if base.IsZero() {

@@ -13,9 +13,9 @@ import (
 type timetable struct {
 	clock Clock
 	terms Terms
-	// What a unit does when it is woken: unit.work, but in tests.
+	// What a unit does when it is woken. Tests set another function than unit.work.
 	work func(*unit, context.Context) (next time.Time, ok bool)
-	most int // The places in a line.
+	most int // The places in a line: mostAwake, and fewer in some tests.
 	// Signalled when another unit is the first to be woken.
 	alarm chan struct{}
 
@@ -52,7 +52,7 @@ type line struct {
 	waiting list.List // The waiting *units. First come, first served.
 }
 
-// mostAwake is the number of places in a line (timetable.most, but in tests). mostAwake is larger than the 200 firings
+// mostAwake is the number of places in a line. mostAwake is larger than the 200 firings
 // that a node claims in one statement, so that the next statement is full as well.
 const mostAwake = 512
 

@@ -209,7 +209,7 @@ func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *del
 	return nil
 }
 
-// of returns the filter of a change, with the states that the server chooses if the filter has none.
+// of returns the filter of a change. A filter without states gets those that the server would choose.
 func (f *deliveryFlags) of(k *deliveryChange) *deliveryFlags {
 	chosen := *f
 	if len(chosen.states) == 0 {

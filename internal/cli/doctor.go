@@ -31,8 +31,8 @@ nothing and sends nothing.
 
 With --server or TALLYMAN_SERVER the command asks a running server for its status, too.
 
-Each line is ok, a warning or wrong. Below a line that is not ok stands the way out. The code of a line does not change. The exit code is 1 if
-anything is wrong; warnings leave it at 0.`,
+Each line is ok, a warning or wrong, and begins with a code. Later versions keep the codes. Below a line that is not ok stands the way out. The exit code is 1 if
+a line is wrong, and 0 if there are only warnings.`,
 		Example: `  tallyman doctor --config site.yaml
   tallyman doctor --config site.yaml --server http://127.0.0.1:8080 --token-file admin.token -o json`,
 		Args: cobra.NoArgs,

@@ -197,9 +197,9 @@ func (c queueCommands) extend() *cobra.Command {
 func (c queueCommands) suspend() *cobra.Command {
 	return c.op(opCommand{
 		kind: item.Suspend, attempt: mayAttempt, short: "Suspend items for the next suspend step of the queue",
-		long: `Put items off: the first time for the first of the queue's suspend_steps, then for the second. When all are used, store or finish the item.
+		long: `Put items off. The first suspend of an item lasts as long as the first of the queue's suspend_steps, the second suspend as long as the second step. After the last step, store or finish the item.
 
-A worker names the attempt of its lease; without one, items are put off that no worker has.`,
+A worker names the attempt of its lease. Without --attempt the command puts off items that no worker has leased.`,
 	}, &opFlags{}, nil)
 }
 
@@ -207,9 +207,9 @@ func (c queueCommands) store() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{
 		kind: item.Store, attempt: mayAttempt, short: "Store items for days; their suspends are counted from 0 again",
-		long: `Store items for days; their suspends are counted from 0 again.
+		long: `Store items for days. Their suspends then count from 0 again.
 
-A worker names the attempt of its lease; without one, items are put away that no worker has.`,
+A worker names the attempt of its lease. Without --attempt the command stores items that no worker has leased.`,
 		example: "  tallyman queue store replenishment i_7k2m --days 3",
 	}, f, func() error {
 		if (f.form.Days != 0) == (f.form.Delay != "") {
@@ -334,7 +334,7 @@ func (c queueCommands) requeueAll(ctx context.Context, queue string, test bool) 
 	return c.print(done, func(w io.Writer) { fmt.Fprintf(w, "Requeued %s.\n", count(done.Requeued, "item")) })
 }
 
-// instead runs byName after it has checked the arguments.
+// instead checks the arguments, and then runs byName in place of the command's own work.
 func instead(cmd *cobra.Command, args []string, byName func(*cobra.Command, []string) error) error {
 	if err := takesItems(cmd, args); err != nil {
 		return err
@@ -354,7 +354,7 @@ func (c queueCommands) set() *cobra.Command {
 		long: `Give items another priority, another order inside it, or both. They move at once to their places in the order of service. What a worker has
 stays as it is.
 
-When the finding of an item is sent again, it changes the priority and the order again only where it asks for others than before.`,
+When the finding of an item is sent again, the new notice changes the priority or the order only if it has another value than the notice before.`,
 		example: `  tallyman queue set replenishment i_7k2m --priority 5
   tallyman queue set replenishment i_7k2m i_9x1c --order 2026-05-01T14:00:00Z --note 'the lorry leaves at two'
   tallyman queue set replenishment i_7k2m --order none`,

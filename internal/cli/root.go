@@ -19,7 +19,7 @@ import (
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tallyman",
-		Short:         "Keeps count for a warehouse: rules over its database become typed notices",
+		Short:         "Watch the database of a warehouse, and notify people and programs of what is wrong",
 		Long:          rootHelp(),
 		Args:          knownCommand,
 		SilenceErrors: true,
@@ -131,7 +131,7 @@ func asProblems(err error) (problem.List, bool) {
 	return list, ok
 }
 
-const rootText = `Keeps count for a warehouse: rules over its database become typed notices.
+const rootText = `Watch the database of a warehouse management system (WMS), and notify people and programs of what is wrong.
 
 Begin with "tallyman demo", which needs nothing else. Commands that talk to a running server take its address from --server or TALLYMAN_SERVER
 (default ` + defaultServer + `), a token from the file of --token-file or from TALLYMAN_TOKEN, and a certificate authority of your own from the

@@ -242,7 +242,7 @@ func (t *diffText) starts() {
 		if t.d.NoLedger != "" {
 			why = "since no ledger is in reach (" + t.d.NoLedger + ")"
 		}
-		t.Wrap("", fmt.Sprintf("Of %s, %s, both went on as if all findings of the old version had their notices", count(old, "rule"), why))
+		t.Wrap("", fmt.Sprintf("For %s both versions were compared as if all findings of the old version had their notices, %s", count(old, "rule"), why))
 	}
 }
 

@@ -207,7 +207,7 @@ export const t = texts({
     open: "熔断器断开",
     halfOpen: "熔断器半开",
     closed: "熔断器闭合",
-    held: "暂缓",
+    held: "限流",
     until: "至 {time}",
     pendingCount: "待投递 {count}",
     failedCount: "失败 {count}",

@@ -25,7 +25,7 @@ export const w = texts({
     deadHelp:
       "These items have failed as often as the queue allows. No worker gets a dead item until somebody requeues the item.",
     withheldHelp:
-      "The ledger was restored from a backup, and these dead items had ended since the backup. Remove an item whose work was done, or requeue the item.",
+      "The ledger was restored from a backup, and these items may have ended after the backup. Remove an item whose work was done, or requeue the item.",
     doneHelp: "A worker has done these items, or an operator has finished them.",
     removedHelp: "An operator has removed these items, or their findings have resolved.",
     refusedHelp: "These items never entered the queue: another item held their dedupe key.",
@@ -112,10 +112,10 @@ export const w = texts({
     storedHelp: "存放若干天，时间到后重新就绪。",
     deadHelp: "失败次数已达队列上限。重新入队之前，不再分发给任何工作者。",
     withheldHelp:
-      "账本已从备份恢复，这些死信在备份之后已经结束。工作已完成的，请移除；没有完成的，请重新入队。",
+      "账本已从备份恢复，这些工作项在备份之后可能已经结束。工作已完成的，请移除；没有完成的，请重新入队。",
     doneHelp: "已由工作者完成，或由运维人员结束。",
     removedHelp: "已由运维人员移除，或对应的发现项已解除。",
-    refusedHelp: "从未入队：另一个工作项占用了相同的去重键。",
+    refusedHelp: "从未推入：另一个工作项占用了相同的去重键。",
 
     assign: "指派",
     wake: "唤醒",
