@@ -88,7 +88,7 @@ func TestRolesOfALedger(t *testing.T) {
 	list := Examine(t.Context(), site("tallyman_app", "tallyman_probe"), Options{Version: "1.2.3"})
 	expect(t, list, map[string]string{
 		CodeVersion: "ok tallyman 1.2.3", CodeConfig: "ok is fine", CodeListen: "ok is free", CodeTimeZones: "ok",
-		CodeLedgerSchema: "ok", CodeLedgerRights: "ok may not change tables", CodeLedgerClock: "ok", CodeRedisReach: "ok forgets on exit",
+		CodeLedgerSchema: "ok version 100, that of this program", CodeLedgerRights: "ok may not change tables", CodeLedgerClock: "ok", CodeRedisReach: "ok forgets on exit",
 		CodeSourceReach + " wms": "ok", CodeSourceRights + " wms": "ok may not write", CodeSourceClock + " wms": "ok", CodeSourceZone + " wms": "ok",
 	})
 	if IsWrong(list) {
@@ -98,6 +98,8 @@ func TestRolesOfALedger(t *testing.T) {
 		CodeLedgerRights: "warning may create tables", CodeSourceRights + " wms": "warning SUPERUSER",
 	})
 	expect(t, Examine(t.Context(), site("postgres", "tallyman_probe"), Options{}), map[string]string{CodeLedgerRights: "warning superuser"})
+	server.Shell(`psql -v ON_ERROR_STOP=1 -d tallyman -c 'REVOKE INSERT, UPDATE, DELETE ON schema_oldest FROM tallyman_app'`)
+	expect(t, Examine(t.Context(), site("tallyman_app", "tallyman_probe"), Options{}), map[string]string{CodeLedgerRights: "ok may not change tables"})
 	server.Shell(`psql -v ON_ERROR_STOP=1 -d tallyman -c 'REVOKE INSERT ON notices FROM tallyman_app; REVOKE EXECUTE ON FUNCTION ledger_day FROM tallyman_app'
 psql -v ON_ERROR_STOP=1 -d wms -c "GRANT UPDATE ON bin_stock TO tallyman_probe; ALTER ROLE tallyman_probe SET timezone = 'Asia/Shanghai'"`)
 	expect(t, Examine(t.Context(), site("tallyman_app", "tallyman_probe"), Options{}), map[string]string{

@@ -58,13 +58,14 @@ func checkSQLite(ctx context.Context, cfg *config.Config) []Finding {
 	return []Finding{reach, checkSchema(ctx, cfg)}
 }
 
-// checkSchema looks whether the schema is at this program's version.
+// checkSchema looks whether this program can use the schema.
 func checkSchema(ctx context.Context, cfg *config.Config) Finding {
 	l, err := app.OpenLedgerReadOnly(ctx, cfg.Ledger)
 	switch {
 	case err == nil:
 		_ = l.Close() // The ledger was opened only for the check.
-		return ok(CodeLedgerSchema, "", "the schema is at this program's version")
+		steps, err := app.MigrateStatus(ctx, cfg)
+		return schemaOf(steps, err)
 	case errors.Is(err, ledger.ErrSchema):
 		return wrong(CodeLedgerSchema, "", err.Error(), "run `tallyman migrate status`, then `tallyman migrate up` as the owner of the tables")
 	}

@@ -11,7 +11,7 @@ SELECT current_setting('server_version'), (extract(epoch FROM clock_timestamp())
 SELECT r.name || ' on ' || c.relname
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = current_schema()
 CROSS JOIN LATERAL (SELECT unnest(CASE
-    WHEN c.relname = 'ledger_schema' OR c.relkind = 'v' THEN ARRAY['SELECT']
+    WHEN c.relname IN ('ledger_schema', 'schema_oldest') OR c.relkind = 'v' THEN ARRAY['SELECT']
     WHEN c.relname = 'audit' THEN ARRAY['SELECT', 'INSERT']
     ELSE ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] END)) r (name)
 WHERE c.relkind IN ('r', 'p', 'v') AND NOT has_table_privilege(c.oid, r.name)
