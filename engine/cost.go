@@ -91,8 +91,8 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 			return err
 		}
 		u.logger().Warn("The source did not explain the probe's plan. The plan that it gave before counts; the node asks again soon.", "error", err, "asked", u.cost.plan.Asked)
-		// This time stays in the node's memory and is not recorded, so that the node asks again after refusedPlan.
-		u.cost.plan.Asked = now.Add(refusedPlan - planHolds)
+		// The node asks again after refusedPlan. Only this node knows the changed time: it is not recorded.
+		u.cost.plan.Asked = now.Add(refusedPlan - u.planHolds())
 		return nil
 	}
 	plan := ledger.ProbePlan{

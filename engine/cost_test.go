@@ -184,6 +184,24 @@ func TestSourceThatDoesNotAnswerForThePlan(t *testing.T) {
 	})
 }
 
+// A source that does not explain a plan which costs too much is asked as seldom as one that explains it.
+func TestSourceThatDoesNotAnswerForADearPlanIsAskedAsSeldom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		plan, fault, asked, source := w.costed(200)
+		plan.set(scanners.Plan{Cost: 1000, Shape: "Seq Scan bin_stock"})
+		o := w.options("a")
+		o.Sources["wms"] = source
+		w.start(o)
+		pass(time.Hour)
+		explained := asked.Swap(0)
+		fault.set(errors.New("permission denied"))
+		pass(time.Hour)
+		if n := asked.Load(); n == 0 || n > explained+1 {
+			t.Errorf("asked %d times in an hour without an answer, and %d times with one", n, explained)
+		}
+	})
+}
+
 func TestSourceWithoutCosts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].Probe.MaxCost = 200
