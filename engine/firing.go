@@ -45,7 +45,7 @@ type pass struct {
 	*unit
 	*judge.Pass
 	read openFindings      // The findings that the pass builds on, as the ledger has them.
-	next *judge.Resumption // Where the next pass goes on. Nil means at the watermark, or that no pass follows.
+	next *judge.Resumption // Where the next pass goes on. Nil: the next pass goes on at the watermark, or there is no next pass.
 }
 
 func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
@@ -74,7 +74,8 @@ func (p *pass) shareScan(taken *room) judge.SharedScan {
 	}
 }
 
-// run reads top to bottom as the flow does.
+// run does one pass: it reads what the ledger knows, scans, judges the rows and commits. run returns whether another
+// pass must follow.
 func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) {
 	ctx, span := p.trace(ctx, h)
 	defer func() { span.End(err) }()

@@ -9,8 +9,8 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// A firing is late when it is overdue by more than lateAfter plus the interval of its rule. Of that interval at most
-// lateInterval counts.
+// A firing is late when it is overdue by more than lateAfter plus the interval of its rule. An interval that is longer
+// than lateInterval counts as lateInterval.
 const (
 	lateAfter    = time.Minute
 	lateInterval = 5 * time.Minute

@@ -14,8 +14,8 @@ import (
 // The bound is for rules that do not judge each row by itself.
 const mostRemembered = 1000
 
-// openFindings caches the open findings that a run left in the ledger. The next run may use them only when its claim's
-// Before is the same token: then nothing else has changed the findings since.
+// openFindings caches the open findings that a run left in the ledger. The next run may use them only if the field
+// Before of its claim has the same token: then nobody else has changed the findings since.
 type openFindings struct {
 	token int64           // The token of the run's claim. 0 means nothing is cached.
 	open  *finding.Open   // For a rule that judges each row by itself.
@@ -71,7 +71,8 @@ func (p *pass) state(ctx context.Context, c *ledger.Claim) (ledger.ScopeState, e
 	return p.e.opts.Ledger.Scope(ctx, p.rule.ID, p.rule.Scope)
 }
 
-// remember caches for the next run the open findings that this pass has left in the ledger.
+// remember caches for the next run the open findings that this pass has left in the ledger. If the cache cannot follow
+// what the pass has changed, remember caches nothing.
 func (p *pass) remember(c *ledger.Claim, record *ledger.Commit) {
 	p.left = openFindings{}
 	switch {

@@ -95,15 +95,16 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 	if state.Running != nil {
 		return nil, running(state.Running)
 	}
-	if running := e.crew.unit(r.ID, r.Scope); running == nil {
-		u.catchUpFrom, u.wasDisabled = now, true // For the findings of a disabled rule no time passes; see thaw.
+	if live := e.crew.unit(r.ID, r.Scope); live == nil {
+		u.catchUpFrom, u.wasDisabled = now, true // While a rule is disabled, no time passes for its findings; see thaw.
 		if _, err := u.thaw(ctx, state, standing(state, u.term)); err != nil {
 			return nil, err
 		}
-	} else if reason := running.status.whyNot(); reason != "" && !running.alertsOnError() {
+	} else if reason := live.status.whyNot(); reason != "" && !live.alertsOnError() {
 		return nil, &UnverifiedError{errors.New(reason)}
 	}
-	// The clock of another node is ahead. The due time must be later than the last firing.
+	// Where the clock of another node was ahead, its firing may be later than now. The due time must be later than that
+	// of the last firing.
 	if state.IsDone(u.term.Number, now) {
 		now = state.Done.Add(time.Microsecond)
 	}

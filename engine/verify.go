@@ -22,8 +22,8 @@ const (
 	mostUnverifiedLines = 20
 )
 
-// getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. A rule
-// with on_error: alert is waited for until the given time only; see givesUp. getReady returns false when ctx ends or
+// getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. For a rule
+// with on_error: alert getReady gives up at the time until; see givesUp. getReady returns false when ctx ends or
 // the unit stops.
 func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
 	pauses := retry.New(time.Second, time.Minute)
@@ -167,7 +167,7 @@ func (u *unit) check(ctx context.Context, stop <-chan struct{}, until time.Time)
 	}
 	bounded, done := context.WithTimeout(ctx, max(u.e.opts.Clock.Real(until.Sub(u.now())), time.Second))
 	defer done()
-	err := u.checkOnce(bounded, bounded.Done())
+	err := u.checkOnce(bounded, bounded.Done()) // Here errStopping means that the time is over.
 	if errors.Is(err, errStopping) && ctx.Err() == nil {
 		err = &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("all places at the source are busy with other rules")}
 	}

@@ -69,7 +69,7 @@ every rule, rule:a is rule a in all its scopes.`,
 // writeAudit writes a line for each change.
 func writeAudit(w io.Writer, width int, page *wire.AuditForm) {
 	if len(page.Changes) == 0 {
-		fmt.Fprintln(w, "There are no such changes.")
+		fmt.Fprintln(w, "No changes match.")
 		return
 	}
 	header := []string{"AT", "BY", "ACTION", "OBJECT", "FROM", "TO", "REASON", "VIA"} // The most important columns come first.

@@ -13,7 +13,7 @@ func TestAuditTable(t *testing.T) {
 	t.Parallel()
 	out := &testenv.Output{}
 	writeAudit(out, 200, &wire.AuditForm{})
-	if got := out.String(); got != "There are no such changes.\n" {
+	if got := out.String(); got != "No changes match.\n" {
 		t.Errorf("got %q", got)
 	}
 	out = &testenv.Output{}

@@ -170,7 +170,7 @@ func moreDeliveries(w io.Writer, cursor string) {
 // writeDeliveries writes a line for each delivery.
 func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time.Time) {
 	if len(list.Deliveries) == 0 {
-		fmt.Fprintln(w, "There are no such deliveries.")
+		fmt.Fprintln(w, "No deliveries match.")
 		return
 	}
 	header := []string{"DELIVERY", "SINK", "STATE", "ATTEMPTS", "NEXT", "LAST ERROR", "TITLE", "WAREHOUSE", "AGE", "NOTICE"} // The most important columns come first.

@@ -20,7 +20,7 @@ import (
 type deliveryChange struct {
 	verb, done     string // verb is part of the path; done is the word in the output
 	short, example string
-	states         []string // states that --all selects without --state
+	states         []string // the states that --all selects if --state names none
 	reason         bool     // the command has the flag --reason
 }
 
@@ -197,7 +197,7 @@ func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *del
 		number = "more than " + number
 	}
 	if len(list.Deliveries) == 0 {
-		return nil // The server then returns the error.
+		return nil // The caller goes on, and the server says that nothing matches.
 	}
 	sure, err := terminal.NewPrompt(c.In, c.Err).Yes(fmt.Sprintf("%s %s (%s)?", strings.ToUpper(k.verb[:1])+k.verb[1:], number, strings.Join(chosen.words(), ", ")), false)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestDeliveriesList(t *testing.T) {
 		t.Errorf("%s after %v", out, *calls)
 	}
 	url, _ = server(t, page(""))
-	if _, out, _ := run(t, url, "", "deliveries", "list"); out != "There are no such deliveries.\n" {
+	if _, out, _ := run(t, url, "", "deliveries", "list"); out != "No deliveries match.\n" {
 		t.Errorf("none: %q", out)
 	}
 	if code, _, errOut := run(t, url, "", "deliveries", "list", "--limit", "-1"); code != ExitUsage || !strings.Contains(errOut, "--limit takes") {

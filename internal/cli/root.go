@@ -153,7 +153,7 @@ func rootHelp() string {
 func (c *command) fitHelp(root *cobra.Command) {
 	width := c.width()
 	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width))
-	// A group has only subcommands, so its usage line does not show a call without a subcommand.
+	// A group of commands does nothing by itself, so its usage does not show a call without a subcommand.
 	root.SetUsageTemplate(strings.Replace(usage, "{{if .Runnable}}", "{{if and .Runnable (not .HasSubCommands)}}", 1))
 	fitLong(root, width)
 }

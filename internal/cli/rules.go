@@ -272,6 +272,14 @@ func writeRuns(w io.Writer, width int, list []wire.RuleRunForm) {
 	terminal.Spread(w, width, header, rows, header[:8])
 }
 
+// priorityOf returns the priority of the finding's last notice. A finding without a notice has none.
+func priorityOf(f *wire.OpenFindingForm) string {
+	if f.Priority == 0 {
+		return terminal.Nothing
+	}
+	return strconv.Itoa(f.Priority)
+}
+
 func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 	if len(form.Findings) == 0 {
 		fmt.Fprintln(w, "There are no open findings.")
@@ -281,7 +289,7 @@ func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 	rows := make([][]string, len(form.Findings))
 	for i := range form.Findings {
 		f := &form.Findings[i]
-		rows[i] = []string{terminal.JSONLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), when(f.LastNotified), when(f.AbsentSince), orDash(f.Group), orDash(f.Withheld)}
+		rows[i] = []string{terminal.JSONLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), priorityOf(f), when(f.LastNotified), when(f.AbsentSince), orDash(f.Group), orDash(f.Withheld)}
 	}
 	terminal.Spread(w, width, header, rows, header[:6])
 	if form.Total > len(form.Findings) {

@@ -31,7 +31,7 @@ func (c ruleCommands) top() *cobra.Command {
 		Long: `List the rules that are slowest, make most notices, or fail most, each scope by itself.
 
 TOOK and SLOWEST are the median and the longest duration of the last 20 runs, FAILED is how many of these failed or were degraded. NOTICES/H is how many notices an
-hour the kept runs made: the last 100 of each rule and scope, or more.`,
+hour the rule made in the runs that the ledger keeps: the last 100 of each rule and scope, or more.`,
 		Example: `  tallyman rules top
   tallyman rules top --by noisiest --limit 5`,
 		Args: cobra.NoArgs,

@@ -40,8 +40,8 @@ func (c scopeCommands) confirm() *cobra.Command {
 	var yes bool
 	cmd := c.withServer(&cobra.Command{
 		Use:   "confirm RULE",
-		Short: "Take a list of scopes that is empty, or removes more than half",
-		Long: `Take a waiting list of scopes. A list waits if it is empty or removes more than half of the scopes of the rule. First the command shows what the list removes;
+		Short: "Accept a list of scopes that waits because it is empty or removes more than half",
+		Long: `Accept a waiting list of scopes. A list waits if it is empty or removes more than half of the scopes of the rule. First the command shows what the list removes;
 then the command asks. The findings of removed scopes are closed, and their notices resolve.
 
 The command takes exactly that list: if the source has given another list meanwhile, nothing is changed. If the list is wrong, correct the table of the WMS

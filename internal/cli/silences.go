@@ -166,7 +166,7 @@ func silencePath(id string) string { return "/silences/" + url.PathEscape(id) }
 // writeSilences writes a line for each silence.
 func writeSilences(w io.Writer, width int, list *wire.SilencesForm, now time.Time) {
 	if len(list.Silences) == 0 {
-		fmt.Fprintln(w, "There are no such silences.")
+		fmt.Fprintln(w, "No silences match.")
 		return
 	}
 	header := []string{"SILENCE", "STATE", "MATCHERS", "WHEN", "HOLDS", "COMMENT", "BY"}

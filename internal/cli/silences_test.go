@@ -30,7 +30,7 @@ warning: silence s_weekly: silence_without_effect: warehouse=119240 matches no r
 		}
 	}
 	var none strings.Builder
-	if writeSilences(&none, 80, &wire.SilencesForm{}, someTime); none.String() != "There are no such silences.\n" {
+	if writeSilences(&none, 80, &wire.SilencesForm{}, someTime); none.String() != "No silences match.\n" {
 		t.Error(none.String())
 	}
 }

@@ -42,7 +42,7 @@ func (c nodeCommands) source() *cobra.Command {
 the same suite.
 
 Without --create-schema the suite runs SELECTs of constant rows, reads no table and writes nothing. Checks that need tables are
-skipped. Some of the SELECTs keep the server busy for a second at most. Run the command against a test server if you have
+skipped. Each SELECT keeps the server busy for a second at most. Run the command against a test server if you have
 one.
 
 With --create-schema NAME the suite also makes tables. The command creates the schema and drops it at the end, also after a failure or an interruption.

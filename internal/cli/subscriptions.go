@@ -44,7 +44,7 @@ func (c subscriptionCommands) list() *cobra.Command {
 			}
 			return c.print(subscriptionPage{Subscriptions: subs, Warnings: warnings}, func(w io.Writer) {
 				if len(subs) == 0 {
-					fmt.Fprintln(w, "There are no such subscriptions.")
+					fmt.Fprintln(w, "No subscriptions match.")
 					return
 				}
 				header := []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}

@@ -63,7 +63,7 @@ func TestSubscriptionsListReadsEveryPage(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", out, want)
 	}
 	empty, _ := server(t, reply{200, `{"subscriptions":[]}`})
-	if _, out, _ := run(t, empty, "", "subscriptions", "list"); out != "There are no such subscriptions.\n" {
+	if _, out, _ := run(t, empty, "", "subscriptions", "list"); out != "No subscriptions match.\n" {
 		t.Errorf("none: %q", out)
 	}
 	if len(*calls) != 2 || (*calls)[0].path != "/api/v1/subscriptions?limit=1000&warehouse=%2A" ||

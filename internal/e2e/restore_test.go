@@ -282,7 +282,13 @@ func TestRestoreOfADump(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
 	s := newServerSite(t)
+	s.shell(`psql -v ON_ERROR_STOP=1 -d postgres -c "CREATE ROLE app" -c "REVOKE ALL ON DATABASE tallyman FROM PUBLIC" -c "GRANT CONNECT ON DATABASE tallyman TO app"`)
+	const rights = "SELECT datacl::text FROM pg_database WHERE datname = current_database()"
+	before := s.ask(rights)
 	s.survives(s.doing("### Make the backup"), s.doing("### Restore it"))
+	if after := s.ask(rights); after != before {
+		t.Errorf("the restored database has the rights %s, and had %s", after, before)
+	}
 }
 
 func TestRestoreToAPointInTime(t *testing.T) {
