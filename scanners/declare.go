@@ -149,13 +149,13 @@ func (d *declaredProbe) Scan(ctx context.Context, req Request, visit func(*row.R
 			read, err := d.forms[i].Read(v, &d.raw[i])
 			if err != nil {
 				return &Error{
-					Code: CodeFailed, Hint: "correct the data or the declaration under probe.columns, or have the probe make NULL of what is none, as NULLIF(" + d.columns[i].Name + ", '')",
+					Code: CodeFailed, Hint: "correct the data or the declaration under probe.columns, or let the probe return NULL for a value without content, as NULLIF(" + d.columns[i].Name + ", '')",
 					Err: fmt.Errorf("column %s %w%s", d.columns[i].Name, err, where(r, i)),
 				}
 			}
 			if d.marks[i] && !d.forms[i].Keeps(v) {
 				return &Error{
-					Code: CodeFailed, Hint: "write the fraction into the format: 05.999999999 if the column leaves zeros out, 05.000 if three digits always stand",
+					Code: CodeFailed, Hint: "write the fraction into the format: 05.999999999 if the column leaves zeros out, 05.000 if the column always has three digits",
 					Err: fmt.Errorf("column %s holds %q, which the format would write as %q: the watermark would not find the row again%s",
 						d.columns[i].Name, v, d.forms[i].Write(read, &d.raw[i]), where(r, i)),
 				}

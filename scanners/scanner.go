@@ -90,7 +90,7 @@ type StagedTable struct {
 
 // Auditor is a Source whose database tells what the source's user may do besides reading.
 type Auditor interface {
-	// Dangers returns functions and rights whose effects a rollback does not undo, sorted by name.
+	// Dangers returns functions and rights that let the user do more than read, sorted by name.
 	Dangers(ctx context.Context) ([]Danger, error)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrUnavailable says that an index in Redis cannot be used now: it cannot be reached, or is being written back.
-var ErrUnavailable = errors.New("the index is not in reach or being rebuilt")
+var ErrUnavailable = errors.New("the index in Redis cannot be reached, or is being rebuilt")
 
 // Sink takes notices. Sink is idempotent by notice id: a repeated notice gets the same receipt.
 type Sink interface {

@@ -154,14 +154,26 @@ var secretNames = []string{"url", "secret", "password", "headers"}
 // addressName is a field that is shown, unless its value has credentials.
 const addressName = "endpoint"
 
-// secretLines returns the lines of the file with secrets, valid or not. A reference is no secret, nor is the address of
-// a database without a password.
+// mayShow tells whether a text of a field with secrets may be shown: it names a file or variables in place of each
+// secret. Outside sinks and telemetry a secret is the password of an address, which stands before an @.
+func mayShow(text string, sink bool) bool {
+	if strings.HasPrefix(text, "file:") {
+		return true
+	}
+	plain := reference.ReplaceAllString(text, "")
+	if sink {
+		return plain == ""
+	}
+	at := strings.LastIndex(plain, "@")
+	return at < 0 || plain != text && strings.HasSuffix(plain[:at], ":")
+}
+
+// secretLines returns the lines of the file with secrets, valid or not.
 func secretLines(root *strictyaml.Node) map[int]bool {
 	lines := map[int]bool{}
 	var walk func(n *strictyaml.Node, sink, secret bool)
 	walk = func(n *strictyaml.Node, sink, secret bool) {
-		reference := strings.HasPrefix(n.Text, "file:") || strings.Contains(n.Text, "${")
-		if secret && n.Kind == strictyaml.Scalar && !reference && (sink || strings.Contains(n.Text, "@")) {
+		if secret && n.Kind == strictyaml.Scalar && !mayShow(n.Text, sink) {
 			lines[n.Line] = true
 		}
 		for _, item := range n.Items {

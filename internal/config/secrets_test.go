@@ -54,6 +54,30 @@ sinks:
 	}
 }
 
+// A line is shown beside a problem only if each secret in it is a reference. ${ beside a password shows nothing.
+func TestLinesWithPartsOfSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	for text, shown := range map[string]bool{
+		`sources: {wms: {driver: postgres, url: "postgres://app:hunter2@${NOBODY_SETS_THIS}/wms"}}`:     false,
+		`sources: {wms: {driver: postgres, url: "postgres://${NOBODY_SETS_THIS}:hunter2@db/wms"}}`:      false,
+		`sources: {wms: {driver: postgres, url: "postgres://app:hunter2${NOBODY_SETS_THIS}@db/wms"}}`:   false,
+		`sources: {wms: {driver: postgres, url: "postgres://app:${NOBODY_SETS_THIS}@db/wms"}}`:          true,
+		`sources: {wms: {driver: postgres, url: "${NOBODY_SETS_THIS}"}}`:                                true,
+		`sinks: {gateway: {type: webhook, url: "https://h/", secret: "hunter2${NOBODY_SETS_THIS}"}}`:    false,
+		`sinks: {gateway: {type: webhook, url: "https://h/", secret: "${NOBODY_SETS_THIS}"}}`:           false, // the line has the url
+		"sinks:\n  gateway:\n    type: webhook\n    url: https://h/\n    secret: ${NOBODY_SETS_THIS}\n": true,
+	} {
+		_, err := Load(Options{Types: types(), File: write(t, text)})
+		found, ok := errors.AsType[problem.List](err)
+		if !ok || len(found) == 0 || found[0].Code != CodeUnset {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if strings.Contains(err.Error(), "hunter2") || (found[0].Snippet != "") != shown {
+			t.Errorf("%s: shown %q", text, found[0].Snippet)
+		}
+	}
+}
+
 // No error shows a secret, in whatever form.
 func FuzzSecretTexts(f *testing.F) {
 	f.Add("hunter22", "x-token-y")

@@ -60,7 +60,7 @@ func (d *dialect) prepareError(err error, stmt *probe.Statement, sql string) err
 	}
 	answer.At = place(e, stmt, sql)
 	if e.Number == noColumn && strings.Contains(sql, `"`) {
-		answer.Hint = `a text is in single quotes: "x" is a name`
+		answer.Hint = `write texts in single quotes: 'x'; "x" is the name of a column`
 	}
 	return answer
 }

@@ -27,7 +27,7 @@ func TestStatementErrors(t *testing.T) {
 		"SELECT id FROM bins WHERE :x = 1 AND":            {"", "syntax"},
 		"SELECT :x AS x, id\nFROM bins WHEN :y = 2":       {"WHEN :y", "syntax"},
 		"SELECT id FROM bins\nWHERE id = = 1":             {"= 1", "syntax error near '= 1' at line 2 of the probe"},
-		"SELECT id FROM bins WHERE id = \"one\"":          {`"one"`, "a text is in single quotes"},
+		"SELECT id FROM bins WHERE id = \"one\"":          {`"one"`, "write texts in single quotes"},
 		"SELECT b.nope FROM bins b":                       {"nope", "Unknown column"},
 		"SELECT nope(id) FROM bins":                       {"nope", "nope"},
 		"SELECT id FROM nowhere":                          {"", "nowhere' doesn't exist"},

@@ -139,7 +139,7 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 	return columns, cmp.Or(rows.Err(), faults.Err())
 }
 
-// wholeDigits is how many digits any int64 can hold.
+// wholeDigits is the most decimal digits of which every number fits an int64.
 const wholeDigits = 18
 
 // column returns how a column is read, by the driver's name for its type.
@@ -235,7 +235,7 @@ func said(e *network.OracleError) string {
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts has the errors whose meaning is the same at any time, by their number.
+// verdicts has the errors whose meaning does not depend on the step: connecting, preparing or running, by their number.
 var verdicts = map[int]sqldb.Verdict{
 	1013: {Code: scanners.CodeTimeout, Transient: true},
 	918:  {Code: scanners.CodeStatement, Hint: "name it with AS, or say whose column is meant"},

@@ -30,7 +30,7 @@ func (f *function) judge() (why, hint string) {
 	case runsText[f.bare]:
 		return "runs SQL that it is given as a text", "write that SQL as the probe"
 	case f.builtin && takesNumber[f.bare]:
-		return "makes the server number the transaction", ""
+		return "makes the server assign a number to the transaction", ""
 	case f.volatile && f.builtin && harmless[f.bare]:
 		return "", ""
 	case f.volatile && f.builtin:

@@ -223,7 +223,7 @@ type session struct {
 
 var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")
 
-// Session begins a transaction. Session is read-write only while tables are staged. Session is never committed.
+// Session begins a transaction. The transaction is read-write only until the tables are staged. It is never committed.
 func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	mode := "READ ONLY"
 	if len(staged) > 0 {

@@ -103,7 +103,7 @@ func (s *Source) Do(ctx context.Context, look func(ctx context.Context, tx Trans
 	return nil
 }
 
-// Close waits for running scans.
+// Close closes the idle connections. A running scan goes on, and its connection is closed when the scan ends.
 func (s *Source) Close() error { return s.db.Close() }
 
 // BeginFunc is Dialect.Begin, or the method that replaces it for a session.
@@ -148,8 +148,8 @@ type Dialect interface {
 	// Bind converts the value of a parameter to the value that the driver sends.
 	Bind(v row.Value) (any, error)
 	// Answer judges an error that came from the server, and returns nil for any other error. code is for errors without
-	// a code of their own. It says that the statement is at fault while the statement is prepared, and the data while
-	// the statement runs.
+	// a code of their own. While the statement is prepared, code blames the statement. While it runs, code blames
+	// the data.
 	Answer(err error, code scanners.Code) *scanners.Error
 }
 
@@ -241,8 +241,8 @@ func (v Verdict) Apply(err error) *scanners.Error {
 	return &scanners.Error{Code: v.Code, Transient: v.Transient, Hint: v.Hint, Err: err}
 }
 
-// Refuse returns the first fault as an error, or nil if there is none. The faults are those that only this database's
-// reading of the statement has.
+// Refuse returns the first fault as an error, or nil if there is none. The faults are those that only this kind of
+// database would find in the statement.
 func Refuse(stmt *probe.Statement, faults []probe.Fault) error {
 	if len(faults) == 0 {
 		return nil

@@ -116,7 +116,7 @@ func (s *Source) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for running scans.
+// Close closes the idle connections. A running scan goes on, and its connection is closed when the scan ends.
 func (s *Source) Close() error { return s.db.Close() }
 
 // connect opens the file for one scan.

@@ -294,7 +294,7 @@ var (
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts has the errors whose meaning is the same at any time, by their number in sys.messages.
+// verdicts has the errors whose meaning does not depend on the step: connecting, preparing or running, by their number in sys.messages.
 var verdicts = map[int32]sqldb.Verdict{
 	1222: {Code: scanners.CodeTimeout, Transient: true, Hint: "the rows are locked by a writer; SNAPSHOT isolation in the database avoids that"},
 	1205: again,                           // deadlock victim

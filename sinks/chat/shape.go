@@ -58,8 +58,8 @@ func firstLine(m *message) string {
 	return line
 }
 
-// sign returns a signature for DingTalk or Lark. In DingTalk's the secret is the key. In Lark's the key has the secret
-// and the time, and the message is empty.
+// sign returns a signature for DingTalk or Lark. For DingTalk, the key is the secret. For Lark, the key is the time and
+// the secret, and the message is empty.
 func sign(key, text string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(text))
@@ -323,7 +323,7 @@ func larkCodes() codes {
 }
 
 // errNoCode means that something else than the expected robot has answered.
-var errNoCode = errors.New("the answer has no code: the url may not be that of such a robot, see docs/how-to/channels.md")
+var errNoCode = errors.New("the answer has no code: the url is perhaps not the url of such a robot, see docs/how-to/channels.md")
 
 // read judges an answer with errcode and errmsg, or with code and msg.
 func (c codes) read(body []byte) error {

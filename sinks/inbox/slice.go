@@ -98,7 +98,7 @@ func (s *slice) settled() int64 {
 	return max(s.clock+1, s.now) / 1000 * 1000
 }
 
-// goneAbove returns the inboxes that lost notices above the score. The client learns it with this slice.
+// goneAbove returns the inboxes that lost notices above the score. With this slice the client learns of these losses.
 func (s *slice) goneAbove(score int64) []page.Removed {
 	var out []page.Removed
 	for i, removed := range s.removed {

@@ -22,7 +22,7 @@ type flight struct {
 	err   error
 }
 
-// begin makes as many calls as there is room for. While the sink is held back, claimed deliveries are released, so that
+// begin makes as many calls as there is room for. While the breaker is open or the other side has asked for a pause, claimed deliveries are released, so that
 // they can be canceled, or tried by another node.
 func (l *loop) begin(now time.Time) {
 	l.barred = false
@@ -142,7 +142,7 @@ func (l *loop) land(f *flight) {
 	l.log(f, v, text)
 }
 
-// again puts deliveries back to the front that were not taken because of others in their batch.
+// again puts deliveries back to the front of the waiting list. The sink did not take these because of others in their batch.
 func (l *loop) again(v verdict) {
 	if len(v.rest) == 0 {
 		return

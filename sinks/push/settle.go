@@ -137,7 +137,7 @@ type answers struct {
 type answer struct {
 	delivery.Settlement
 
-	before   int // how many attempts were made before the one that this answers
+	before   int // attempts that were made before the attempt of this answer
 	recorded bool
 	counted  bool
 }

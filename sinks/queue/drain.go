@@ -195,7 +195,7 @@ func (d *drainer) rest(ctx context.Context, wait time.Duration) error {
 	return ctx.Err()
 }
 
-// finish drains the rest when the node stops, if this node drains, and gives up the right to drain.
+// finish drains the rest when the node stops, if no other node drains, and gives up the right to drain.
 func (d *drainer) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainLast)
 	defer cancel()

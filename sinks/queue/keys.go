@@ -38,7 +38,7 @@ import (
 //	tallyman:{replenishment}:heads:5           zset  ready list of the level → the lowest score in that list
 //	tallyman:{replenishment}:ready:5:119240    zset  id → the time when the item became ready, µs, made distinct
 //	tallyman:{replenishment}:ready:5:119240/o  zset  place and id → order, of the items that have an order
-//	tallyman:{replenishment}:since:5:119240    zset  the members of the list before, sorted by place
+//	tallyman:{replenishment}:since:5:119240    zset  the members of ready:5:119240/o, sorted by place
 //	tallyman:{replenishment}:assigned:119240   zset  like assigned
 //	tallyman:{replenishment}:leased:119240     zset  id → end of its lease, µs
 //	tallyman:{replenishment}:delayed:119240    zset  id → when it becomes ready, µs; also suspended, stored

@@ -196,7 +196,7 @@ type Options struct {
 	Prefix  string           // The prefix of every key, from redis.prefix. It must have no braces.
 	Name    string           // Needed. The sink's name in the configuration.
 	Logger  *slog.Logger     // Discards everything by default.
-	// Lineage and OnRestore are passed on to recovery.Options. Lineage and OnRestore are those of recovery.Options.
+	// Lineage and OnRestore are passed on to recovery.Options.
 	Lineage   recovery.Lineage
 	OnRestore func(ctx context.Context, r recovery.Restore) error
 
@@ -220,11 +220,10 @@ const (
 	MaxWait  = 60 * time.Second
 	MaxDelay = 366 * 24 * time.Hour
 
-	callTimeout  = recovery.CallTimeout   // the longest wait for an answer of Redis or of the ledger
-	retryPause   = 50 * time.Millisecond  // between two tries of the same call
-	lookEvery    = 5 * time.Second        // a waiting step asks again this often, in case a hint was lost
-	drainEvery   = 100 * time.Millisecond // about how long a move waits in the outbox
-	maxReclaimed = 1000                   // leases ended, or items made ready, by one call of a script
+	callTimeout = recovery.CallTimeout   // the longest wait for an answer of Redis or of the ledger
+	retryPause  = 50 * time.Millisecond  // between two tries of the same call
+	lookEvery   = 5 * time.Second        // a waiting step asks again this often, in case a hint was lost
+	drainEvery  = 100 * time.Millisecond // about how long a move waits in the outbox
 	// moves in the outbox, about 70 bytes each; above this, step.lua refuses all work
 	maxBacklog = 1_000_000
 )

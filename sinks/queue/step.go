@@ -58,8 +58,8 @@ func (l *queueLine) newSteps() *combine.Calls[*request] {
 	return &combine.Calls[*request]{Flights: stepFlights, Fits: together, Call: l.step}
 }
 
-// together tells whether a request may join a call. All requests of a call have one epoch, and at most one of them
-// belongs to a caller with a record of its own. The work of the script is bounded, too.
+// together tells whether a request may join a call. All requests of a call have one epoch. No two of them belong
+// to the same caller with a record of its own. The work of the script is bounded, too.
 func together(parts []*combine.Part[*request], next *request) bool {
 	work, repeats := next.work(), next.repeats()
 	for _, p := range parts {
@@ -145,7 +145,7 @@ func (l *queueLine) newRequest(epoch string, s item.Step) *request {
 	return r
 }
 
-// assigned returns the two names whose assigned items the worker gets: the name of the worker and the subject.
+// assigned returns the names whose assigned items the caller gets: the name of the worker and the subject.
 func (r *request) assigned() string {
 	if r.step.Subject == "" || r.step.Worker == "" {
 		return r.name

@@ -19,8 +19,8 @@ const (
 	sweepGrace = 2 * callTimeout
 )
 
-// sweeper finds items that the ledger has and Redis does not. Either their push died between the two, or Redis lost
-// them but kept its epoch. The node that drains a line also sweeps it, because it knows the ledger's position.
+// sweeper finds items that the ledger has and Redis does not. Either the push died after its write to the ledger and before its
+// write to Redis, or Redis lost the items but kept its epoch. The node that drains a line also sweeps it, because it knows the ledger's position.
 type sweeper struct {
 	q       *Queue
 	line    *queueLine

@@ -255,7 +255,7 @@ func (ws *waiters) wake(warehouse, worker string) {
 	}
 }
 
-// wakeAny wakes one call, because a step also returns when the next item is due.
+// wakeAny wakes one call. The call's step makes due items ready, and returns when the next item is due.
 func (ws *waiters) wakeAny() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -309,7 +309,7 @@ func (w *waiter) wake(warehouse string) bool {
 }
 
 // soonest is the shortest wait for a due item. One call of a script may leave due items to the next call, and a node's
-// clock may run ahead of the server's. The limit keeps both from asking without a pause.
+// clock may run ahead of the server's. Because of the limit, no call asks without a pause in these two cases.
 const soonest = 5 * time.Millisecond
 
 // in makes one call ask after the duration d, or earlier if an earlier time is set already.

@@ -24,7 +24,7 @@ type Generation struct {
 	compared atomic.Int64 // the incarnation of the ledger that Redis was last compared with
 }
 
-// WrittenBack returns the generation that Contents.Rebuild writes. WrittenBack is not in force yet.
+// WrittenBack returns the generation that Contents.Rebuild writes. This generation is not in force yet.
 func WrittenBack(epoch string) *Generation { return &Generation{Epoch: epoch, isWrittenBack: true} }
 
 // on tells whether the server holds the generation.

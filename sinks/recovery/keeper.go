@@ -98,7 +98,7 @@ func (k *Keeper) look(ctx context.Context) error {
 }
 
 // Confirm checks that Redis still holds the generation. If not, it ends the generation and returns ErrLost. Code that
-// creates something new must call Confirm first: a loss that nobody has noticed would not show there in any other way.
+// creates something new must call Confirm first: otherwise that code would not notice that Redis has lost the index.
 func (k *Keeper) Confirm(ctx context.Context, g *Generation) error {
 	if g.isWrittenBack {
 		return nil // the epoch is written to Redis only at the end of the rebuild
@@ -220,8 +220,8 @@ type Options struct {
 	Session  delivery.Session // The index is written back under this session's lease. Not needed without a ledger.
 	Sink     string           // The sink's name in the configuration.
 	EpochKey string           // The key of the hash that names the epoch in force.
-	// An empty message on this channel says that an epoch has begun; its reader calls CheckNow. If "", nodes notice it
-	// themselves.
+	// An empty message on this channel says that an epoch has begun; its reader calls CheckNow. If "", each node
+	// notices the new epoch at its next check.
 	Channel string
 	Logger  *slog.Logger // Discards everything by default.
 	// Salvage, if set, saves what it can of an epoch before the next one begins. Redis may still have most or all of that

@@ -85,8 +85,8 @@ func (k *Keeper) compare(ctx context.Context, g *Generation) error {
 	return nil
 }
 
-// Compared waits until Redis was compared with the ledger that this node is connected to now. Code that writes
-// something to Redis that a restored ledger may give out a second time must call Compared first, because the write
+// Compared waits until Redis was compared with the ledger that this node is connected to now. A restored ledger may give
+// out a value a second time. Code that writes such a value to Redis must call Compared first, because the write
 // would hide the difference. It returns ErrLost if the generation has ended.
 func (k *Keeper) Compared(ctx context.Context, g *Generation) error {
 	for !g.isWrittenBack && g.compared.Load() != k.incarnation() {

@@ -57,7 +57,7 @@ func isLive(built, now []string) bool {
 
 // recover finds the generation to serve: that of the ledger if Redis still holds it, else a new one.
 func (k *Keeper) recover(ctx context.Context) error {
-	incarnation := k.incarnation() // read first: if the ledger is replaced in between, it is compared again
+	incarnation := k.incarnation() // read first: if the ledger is replaced in between, Redis is compared again
 	found, state, err := k.both(ctx)
 	if err != nil {
 		return err

@@ -127,7 +127,9 @@ func redactor(address string) func(string) string {
 	return func(text string) string {
 		for _, word := range list {
 			whole := regexp.MustCompile(`(?i)(^|[^\pL\pN_])` + regexp.QuoteMeta(word) + `($|[^\pL\pN_])`)
-			text = whole.ReplaceAllString(text, "${1}***${2}")
+			for before := ""; before != text; { // One character may end a word and begin the next.
+				before, text = text, whole.ReplaceAllString(text, "${1}***${2}")
+			}
 		}
 		return networkAddress.ReplaceAllString(text, "***")
 	}

@@ -209,6 +209,9 @@ func TestSaysNothingOfTheSite(t *testing.T) {
 	if strings.Count(text, "the server does not answer") != 1+len(away) {
 		t.Error(text)
 	}
+	if got := redactor("mysql://wms:wms@db.example/wms")("wms wms/wms"); got != "*** ***/***" {
+		t.Errorf("equal words beside each other: %s", got)
+	}
 	if got := redactor("mysql://bob:pw@db.example/wms")("Access denied for user 'bob'@'ws7.corp' to wms at db.example, bobby [::1]:3306"); got != "Access denied for user '***'*** to *** at ***, bobby ***" {
 		t.Error(got)
 	}

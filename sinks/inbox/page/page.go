@@ -20,7 +20,7 @@ var (
 	ErrBadCursor     = errors.New("inbox: the cursor is not one that this service gave out")
 	ErrForeignCursor = errors.New("inbox: the cursor is of another warehouse")
 	ErrBadQuery      = errors.New("inbox: a query needs a warehouse, 1 to 100 subscribers and a limit of at most 200")
-	ErrUnavailable   = errors.New("inbox: the index is not in reach or being rebuilt")
+	ErrUnavailable   = errors.New("inbox: the index in Redis cannot be reached, or is being rebuilt")
 )
 
 // Query asks for the notices of some subscribers in one warehouse. If After is set, Since is ignored. Without both, the

@@ -24,7 +24,7 @@
 --      14 how many bytes of bodies at most; one body may be larger
 --      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the
 --        keys
--- Result: clock, sweeps, now; why a window was read instead of mode after: 0 = none was, 1 = notices above the score
+-- Result: clock, sweeps, now; why a window was read instead of mode after: 0 = no window was read, 1 = notices above the score
 --        were removed, 2 = read-alls after the clock are forgotten, 3 = too much was read;
 --      1 if more notices follow, 2 if the page ended because of its bytes; the count of unread notices that have not
 --        expired, or -1 if the caller's count is still right, or -2 - k if k were found and unread.lua must continue;

@@ -15,7 +15,7 @@
 --      3 assigned   zset    "worker level rank member" at score 0, for items ready for one worker only. The level
 --                           counts from 0 = priority 5. The rank is the order or the place, with 16 digits. The member
 --                           is as in a ready list
---      4 waits      zset    "letter warehouse" → a time, µs: nothing of that set is due earlier
+--      4 waits      zset    "letter warehouse" → a time, µs: no item of that state and warehouse is due before this time
 --      5 warehouses zset    the warehouses that have items, all at score 0
 --      6 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
 --      7 windows    zset    bucket → when its entry is no longer needed, µs
@@ -92,7 +92,8 @@ local rcall, match, gsub, byte = redis.call, string.match, string.gsub, string.b
 local function text(n) return string.format('%.0f', n) end
 
 -- evenIfFull lets the rest of the script write when the memory of Redis is full. Redis refuses a script whose first
--- write can need memory; this write cannot. For scripts that let work go on, and not for those that bring new items.
+-- write can need memory; this write cannot. Scripts that let work go on call it. Scripts that
+-- bring new items must not.
 local function evenIfFull() rcall('HDEL', META, '-') end
 
 local function epochError(found) return redis.error_reply('EPOCH ' .. (found or 'none')) end
@@ -285,7 +286,7 @@ local function register(warehouses)
   each('ZADD', WAREHOUSES, args)
 end
 
--- wakeUp sends hints for the warehouses: one call that waits asks in each process.
+-- wakeUp sends hints for the warehouses: in each process the hint wakes one waiting call, and that call asks Redis.
 local function wakeUp(warehouses, channel, hint)
   local names = {}
   for warehouse in pairs(warehouses) do names[#names + 1] = warehouse end

@@ -82,7 +82,7 @@ local function holder(id, bucket, window, value)
   if entry or string.byte(window) ~= 48 then ends, keep, created = match(window, '^(%d+) (%d+) (%d+)$') end
   if entry then
     local to, by = match(entry, '^(%d+) (.+)$')
-    -- The day is part of the bucket's name, so within it the key is held whatever the times are.
+    -- The bucket's name contains the day. So the item holds the key for that day, whatever until and created say.
     local foreign = by ~= id or token == '' and match(value, '^%a %d+ (%d+)') == '0'
     if foreign and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
   end

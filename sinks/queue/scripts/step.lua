@@ -17,7 +17,7 @@
 --           1 = the answer is complete even without items, 0 = a repeat may get items,
 --           the warehouses of its scope, separated by spaces, * = all, the names whose assigned items the worker gets,
 --           whose attempts it may name: a worker, or a subject with / behind it; - = any,
---           its order, escaped as in a URL's query; - = it is no order)
+--           the operator's order that the request carries out (order.go), escaped as in a URL's query; - = none)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
 --           q requeue, v set; A is an ack with an argument. All but a have an argument
 --      then n × id, n × attempt
@@ -196,7 +196,7 @@ for r = 1, requests do
     end
     a.outcomes, a.dues = table.concat(outcomes), table.concat(dues, ' ')
     if recording and ARGV[at + 11] ~= '-' then
-      -- An order is recorded only if at least one operation that is more than work has succeeded.
+      -- An operator's order is recorded only if at least one finish, assign, remove, requeue or set has succeeded.
       local ordered = false
       for i = 1, count do
         ordered = ordered or string.find(string.sub(kinds, op - count + i, op - count + i), '[fgmqv]') and string.find(outcomes[i], '%l')
@@ -222,8 +222,8 @@ end
 -- 3. The leases.
 local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
--- share leases members of ready lists to the requests from number answerAt on, in order. It returns how many items were
--- ready. An item whose payload is gone is removed: the sweeper then finds that it is missing, and puts it back from the
+-- share leases members of ready lists to the requests from number answerAt on, in order. It returns how many items it has
+-- leased. An item whose payload is gone is removed: the sweeper then finds that it is missing, and puts it back from the
 -- ledger.
 local function share(members, scores)
   local got, k, ids = 0, #sets, members

@@ -1,5 +1,5 @@
--- The part of a step that is more than acks and leases: the other operations, and items that become due. step.lua
--- follows this text. worker() creates its functions only when they are needed, because to create all of them costs more
+-- The part of a step that is more than acks and leases: the other operations, and items that become due. Go
+-- appends the text of step.lua to this text. worker() creates its functions only when they are needed, because to create all of them costs more
 -- than an ordinary step.
 --
 -- w is the state of a step:
@@ -36,8 +36,8 @@ local function counted(counts, warehouse)
   return c
 end
 
--- finish removes items that have ended from Redis, and leases that have ended. The payload and the dedupe key of an
--- item are removed, too, unless another item holds the key.
+-- finish removes from Redis the items that have ended, their payloads, and the leases that have ended. It also removes
+-- the dedupe key of an item in freed, unless another item holds the key.
 local function finish(gone, unleased, freed)
   local news = next(unleased) and rcall('EXISTS', NEWS) == 1
   for warehouse, ids in pairs(unleased) do
@@ -127,7 +127,7 @@ local function worker(w)
     it.state, it.due, it.worker, it.at, it.news = to, at, '-', nil, ''
   end
 
-  -- set revises a waiting item, which keeps its place. For a leased item, a change with another payload becomes its
+  -- set revises a waiting item, which keeps its place. For a leased item, a change with a payload becomes its
   -- news. It returns false if the item is leased and the change has no payload.
   local function set(it, by, note, what)
     if it.state == LEASED then
