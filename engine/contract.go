@@ -27,8 +27,9 @@ type Ledger interface {
 // keeps the session alive.
 type Session interface {
 	delivery.Session
-	// Own is Hold for firings. The ledger fences firings, so the channel is closed only when the ledger has ended the
-	// session. Hold's channel is closed earlier, when the session may have ended.
+	// Own is Hold for firings. The ledger refuses the commit of a firing whose session has ended. So this channel may
+	// close late: only when the ledger has ended the session. Hold's channel is closed earlier, when the session may
+	// have ended.
 	Own() (id string, ended <-chan struct{})
 	// Announce records which rules the node runs.
 	Announce(ctx context.Context, rules string) error
@@ -75,10 +76,10 @@ func (NoObserver) DeliveryTook(string, time.Duration) {}
 // FiringLag does nothing.
 func (NoObserver) FiringLag(time.Duration) {}
 
-// boundedLedger gives every call of a ledger a time limit. Without one, a connection that was cut silently would block
-// its loop until the operating system gives up. The limit of most calls is a lease, because a later answer is of no
-// use. A commit may be large and gets more. Renew, Release and ReleaseLane bring their own limits; Findings and Notices
-// end with the claim.
+// boundedLedger gives a time limit to those calls of the ledger that it overrides. Without one, a connection that was
+// cut silently would block its loop until the operating system gives up. The limit of most calls is a lease, because a
+// later answer is of no use. A commit may be large and gets more. Renew, Release and ReleaseLane bring their own
+// limits; Findings and Notices end with the claim.
 type boundedLedger struct {
 	Ledger
 	lease time.Duration

@@ -74,8 +74,8 @@ type laneDrain struct {
 	err  error
 }
 
-// loop drains lanes until stop is closed. Then it drains the hinted lanes once more, for the last commits, and waits
-// for the drains to end.
+// loop drains lanes until stop is closed. Then it drains wanted lanes once more, for the last commits, while fewer than
+// PerSink lanes are busy, and waits for the drains to end. Other lanes stay pending for another node or the next start.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 	known := laneTable{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*laneRest{}}
 	done := make(chan laneDrain)
@@ -167,7 +167,7 @@ func (l *laneTable) alarm(timer *time.Timer) {
 	next := pollLanes
 	for lane := range l.wanted {
 		if r := l.resting[lane]; r != nil && !l.busy[lane] {
-			// A lane that has rested waits for a free drain, not for the timer.
+			// The rest of this lane is over. The lane waits until fewer than PerSink lanes are busy, not for the timer.
 			if left := time.Until(r.until); left > 0 {
 				next = min(next, left)
 			}

@@ -11,7 +11,7 @@
 // to its commit. A run has several passes where a rule of mode event has more rows than max_rows. firing.go has a pass
 // from top to bottom.
 //
-// The loops around it:
+// The loops, and the scans that scopes share:
 //
 //	unit.go     for each enabled rule and scope: verify (verify.go), claim, run
 //	timetable.go  one: wakes the units at their due times; a unit that waits has no goroutine
@@ -22,7 +22,7 @@
 //	removed.go  one: close the state of removed rules
 //
 // Nodes are equal. Every node plans the same firings, and the ledger's claims decide which node runs each of them. A
-// run writes its findings and notices in one transaction. Only then are the notices delivered.
+// run writes its findings and notices in one transaction. After the commit the node delivers the notices.
 //
 // Package judge makes findings and notices of the rows. Package why explains a finding. Package trial runs a rule
 // without writing anything. The engine knows no implementation of a ledger, a source or a sink.

@@ -60,8 +60,8 @@ type Options struct {
 	// the process there.
 	Step func(step string)
 
-	// Turned is called with the name of a loop of the engine at each of its turns, once a minute at least. A loop whose
-	// turns stay away is stuck.
+	// Turned is called with the name of a loop of the engine at each of its turns, once a minute at least. If no call
+	// comes for longer, the loop is stuck.
 	Turned func(loop string)
 }
 
@@ -99,7 +99,7 @@ const (
 	StepCommitting = "committing" // Before the transaction.
 	StepCommitted  = "committed"  // After the transaction.
 	StepDelivering = "delivering" // Before the sink is called.
-	StepDelivered  = "delivered"  // The sink has answered.
+	StepDelivered  = "delivered"  // The sink has taken the deliveries.
 	StepMarked     = "marked"     // The ledger has recorded the answer.
 
 	StepForgetting = "forgetting" // Before a portion of a removed rule is closed.
@@ -148,7 +148,7 @@ func (o *Options) withDefaults() Options {
 
 func (o *Options) perSource(name string) int { return cmp.Or(o.PerSource[name], 4) }
 
-// validate returns every problem of the options, but for the rules, joined.
+// validate returns all problems of the options, joined. It does not check the rules.
 func (o *Options) validate() error {
 	var errs []error
 	if o.Ledger == nil {

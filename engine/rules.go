@@ -108,7 +108,8 @@ func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule
 		}
 		return nil, err
 	}
-	// Never returned: the caller keeps the program, and the units of other scopes use the shared one.
+	// The caller keeps the borrowed program, so ReturnProgram is never called. The units of other scopes go on with the
+	// shared program.
 	u.scoped.BorrowProgram()
 	return u.scoped, nil
 }
@@ -203,7 +204,7 @@ var ErrNotShadow = errors.New("the rule is not in shadow")
 
 // Promote makes a rule in shadow live in the scope, or in all of its scopes where scope is nil. From its next run on,
 // on every node, the rule sends notices of new findings. Findings that the rule knew before get no new notice. Promote
-// returns every scope that it has made live.
+// returns the promotion of every scope, also of scopes that were live before.
 func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error) {
 	found, err := e.find(rule, scope)
 	if err != nil {
@@ -217,7 +218,7 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	for i, r := range found {
 		now := e.opts.Clock.Now().UTC()
 		term, _ := e.opts.Terms.Term()
-		// The rule may never have run.
+		// Promote needs the rule in the ledger; a rule that no unit has begun yet is not there.
 		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, now); err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ type RuleStatus struct {
 	lateness *lateness // Nil for a rule that is not enabled.
 	leftOut  time.Time // The unit has dropped the firings up to this time (catch_up: none).
 
-	unverified time.Time // Since when the rule is not verified. Zero while it is.
+	unverified time.Time // When the rule became unverified. Zero while the rule is verified.
 }
 
 // Status returns the status of every rule in every scope, in the order of the rules. Where the ledger is out of reach
@@ -119,7 +119,7 @@ func (s *RuleStatus) unwellSince(failing, now time.Time) time.Time {
 type unitStatus struct {
 	mu       sync.Mutex
 	verified bool
-	since    time.Time // Since when the rule is not verified. Zero while it is.
+	since    time.Time // When the rule became unverified. Zero while the rule is verified.
 	reason   string
 	cause    error
 	columns  []row.Column // The columns of the probe when the rule was last verified.

@@ -28,11 +28,12 @@ type unit struct {
 	madeIn    int64           // The clock term of made.
 	term      ledger.Term     // The clock term that the plan is made for.
 	termEnded <-chan struct{} // Closed when that term has ended.
-	// When this node began to run the rule. The promotion of a rule is forgotten only some time after.
+	// When this node began to run the rule. A pass deletes an old promotion only when demoteAfter has passed since then.
 	since      time.Time
 	plan       firingPlan  // The loop alone uses plan and scoped.
 	unrecorded []time.Time // Skipped firings that the ledger has not recorded yet.
-	// Why the rule is not verified; nil while the rule is. Only rules with on_error: alert set it.
+	// The error of the last check of the rule; nil if the check succeeded. check sets it, for rules with on_error:
+	// alert only.
 	unverified error
 	cost       *planCost // Nil means the rule has no probe.max_cost.
 	status     unitStatus
@@ -93,7 +94,7 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 	}
 	idle, cancel := until(ctx, stop) // A source or a ledger that hangs must not delay the stop.
 	defer cancel()
-	yields := !u.begun // The unit goes back to its line first, even when a firing is due.
+	yields := !u.begun // The unit returns to the timetable first, even when a firing is due.
 	if yields && (!u.alertsOnError() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
 		return time.Time{}, false
 	}
@@ -157,8 +158,8 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 	}
 }
 
-// pause waits for d, or shorter when the unit stops. The unit gives up its place in its line first, so that other units
-// go on.
+// pause waits for d. It returns false when the unit stops or ctx ends before. The unit gives up its place in its line
+// first, so that other units go on.
 func (u *unit) pause(ctx context.Context, d time.Duration) bool {
 	u.e.timetable.release(u)
 	return pause(ctx, u.stop, d)
@@ -222,8 +223,8 @@ func (u *unit) begin(ctx context.Context) bool {
 	}
 }
 
-// takeTerm takes up the clock term that is in force. catchUpFrom of an earlier term does not count any more: the plan
-// of a term begins with the term.
+// takeTerm takes up the clock term that is in force. After a change of the term, thaw ignores catchUpFrom: the plan of
+// the new term begins with the term.
 func (u *unit) takeTerm() {
 	before := u.term.Number
 	u.term, u.termEnded = u.e.opts.Terms.Term()
@@ -260,7 +261,7 @@ func (u *unit) isEnding() bool {
 
 func (u *unit) now() time.Time { return u.e.opts.Clock.Now() }
 
-// askAgain is the time between two looks at a running firing that the next firing waits for. Schedules have a
+// While a firing waits for a running firing to end, the unit asks the ledger again after askAgain. Schedules have a
 // resolution of a second, so a look every half second starts the next firing less than a second late.
 const askAgain = 500 * time.Millisecond
 
@@ -298,7 +299,7 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
 	case errors.Is(err, errStale):
-		u.logger().Debug("The types have changed while the firing waited. The firing begins again.", "due", due)
+		u.logger().Debug("The notice types changed before the firing was committed. The firing begins again.", "due", due)
 		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
 		u.logger().Warn("The ledger does not know the rule any more: a node with other rule files has started. This node registers the rule again.")
@@ -363,9 +364,9 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 // overlapReason returns the reason that the skipped run records.
 func overlapReason(firings int) string {
 	if firings == 1 {
-		return "overlap: it came due while the firing before still ran"
+		return "overlap: 1 firing came due while the previous firing was still running"
 	}
-	return fmt.Sprintf("overlap: %d firings came due while the one before still ran", firings)
+	return fmt.Sprintf("overlap: %d firings came due while the previous firing was still running", firings)
 }
 
 func (u *unit) hasEnded() bool {

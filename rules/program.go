@@ -15,7 +15,7 @@ import (
 )
 
 // Program is a rule compiled against the columns of its prepared probe. It is not safe for
-// concurrent use; a run makes its own with Clone.
+// concurrent use; a run borrows its own with Borrow.
 type Program struct {
 	rule        *Rule
 	typ         catalog.Type
@@ -25,7 +25,7 @@ type Program struct {
 	order       *condition.Program // nil: fixedOrder is the order
 	fixedOrder  string
 	fixed       int
-	key         []int // positions of columns, as for group and watched
+	key         []int // positions of columns, as group and watched are
 	group       []int // nil: the rule does not group
 	split       int   // position of a column; 0 without split_by
 	watched     []int // the columns of notify_again_on; nil: none
@@ -141,7 +141,7 @@ func (p *Program) Return() {
 	p.spare.Put(p)
 }
 
-// Completed returns a scope of the program's rule with what the type adds.
+// Completed returns r, a scope of the program's rule, with what the type adds.
 func (p *Program) Completed(r *Rule) *Rule { return r.Of(&p.typ) }
 
 // Rule returns the rule with what its type adds.

@@ -25,7 +25,7 @@ const (
 	OverlapQueue Overlap = "queue" // the firing waits; at most one firing waits
 )
 
-// CatchUp says which of the firings that no node has run are run later.
+// CatchUp says which missed firings a node runs later.
 type CatchUp string
 
 // The catch-up policies.
@@ -63,7 +63,7 @@ const (
 	PerResult Per = "result" // the result as a whole; the condition sees `rows` and `row_count`
 )
 
-// Limit bounds the notices of one run. One digest covers all other findings, so no finding is lost.
+// Limit bounds the notices of one run. Digests, one for each warehouse, cover all other findings, so no finding is lost.
 type Limit struct {
 	Notices int // How many findings, in the order of their keys, get a notice of their own. 0 means no limit.
 }
@@ -108,7 +108,7 @@ type Rule struct {
 	Unjudged       Unjudged // With OnError alert: how many rows without a judgement send a notice.
 	Limit          Limit
 	Notice         Notice
-	Deliver        []deliver.Entry // nil means that the type says it.
+	Deliver        []deliver.Entry // nil means the deliver entries of the type.
 	SplitBy        string          `json:",omitempty"` // A column. Empty means that the probe runs for each scope.
 	Scopes         *ScopeQuery     `json:",omitempty"` // nil means that the file has the scopes, or that there are none.
 	Placeholder    Placeholder     `json:",omitempty"` // Empty for a rule that can run.
@@ -187,7 +187,7 @@ type Notice struct {
 	Priority     string            // An expression. Empty means the priority of the type, or 3.
 	Order        string            `json:",omitempty"` // An expression. Empty means no order.
 	Modal        Modal             // Empty means the modal of the type, or silent.
-	Title        map[string]string // Templates. nil means those of the type, for Body too.
+	Title        map[string]string // Templates. nil means the texts of the type. The same holds for Body.
 	Body         map[string]string
 	Fields       map[string]string // Expressions by field. nil means the columns that have the names of the fields.
 	Expires      time.Duration     // 0 means the type's retention.

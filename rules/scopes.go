@@ -22,7 +22,8 @@ import (
 // ScopeQuery is a query that returns the scopes of a rule. Each row is a scope.
 type ScopeQuery struct {
 	Source string
-	// SQL returns the column name. It may return timezone, and columns with the names of the rule's parameters.
+	// The query must return a column called "name". It may return timezone, and columns with the names of the rule's
+	// parameters.
 	SQL   string
 	Every time.Duration // How often the cluster asks the query.
 }
@@ -58,7 +59,8 @@ const (
 	// MadeUp is the mark that Load sets. The rule has one invented scope, so that everything that does not depend on
 	// the scopes can be checked. Expand replaces the rule.
 	MadeUp Placeholder = "made_up"
-	// Waiting is a rule for which the query has never returned a list. The ledger must keep what it has of the scopes.
+	// Waiting is a rule without usable scopes: no list is known, or Expand could not make scopes of the list. The
+	// ledger must keep what it has of the scopes.
 	Waiting Placeholder = "waiting"
 	// Nowhere is a rule whose list is empty, as an operator has confirmed.
 	Nowhere Placeholder = "nowhere"
@@ -71,7 +73,7 @@ const MadeUpScope = "SCOPE"
 func (p Placeholder) WhyNot() string {
 	switch p {
 	case Waiting:
-		return "scopes_unknown: the rule waits for its scopes: its query has not returned a usable list; tallyman scopes list says why"
+		return "scopes_unknown: the rule waits for its scopes: its query has not returned a usable list; run `tallyman scopes list` to see why"
 	case Nowhere:
 		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
 	case MadeUp:
@@ -214,7 +216,7 @@ type scopesSpec struct {
 
 type scopeQuerySpec struct {
 	Source string        `yaml:"source" doc:"The database that the query reads: a name under sources in the configuration."`
-	SQL    string        `yaml:"sql" text:"lines" doc:"One SELECT without parameters. Each row is a scope. The column name is required. The column timezone, and columns named as parameters of the probe, are optional. For NULL the rule's own value counts."`
+	SQL    string        `yaml:"sql" text:"lines" doc:"One SELECT without parameters. Each row is a scope. A column called name is required. The column timezone, and columns named as parameters of the probe, are optional. For NULL the rule's own value counts."`
 	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"How often one node of the cluster runs the query."`
 }
 
@@ -256,7 +258,7 @@ func (fr *fileReader) queried(d draft, q *scopeQuerySpec) (*Rule, problem.List) 
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Probe.Params)) {
 		if lower := strings.ToLower(name); lower == "name" || lower == "timezone" {
-			v.at(r.origin.at("probe.params", false).Field(name).Key, CodeParamReserved, fmt.Sprintf("the column %s of the query is no parameter", lower), "choose another name")
+			v.at(r.origin.at("probe.params", false).Field(name).Key, CodeParamReserved, fmt.Sprintf("probe.params must not have %s: the scopes query has a column of that name", lower), "choose another name")
 		}
 	}
 	return r, append(problems, v.problems...)

@@ -32,8 +32,8 @@ type File struct {
 	Problems int
 }
 
-// Complete tells whether Rules has every rule of the files. Where it is false, a missing rule may only be broken. The
-// caller must then keep its findings, and not treat the rule as removed.
+// Complete tells whether Rules has every rule of the files. If it is false, a missing rule may still be in a file that
+// has a problem. The caller must then keep its findings, and not treat the rule as removed.
 func (s *Set) Complete() bool { return len(s.Problems) == 0 }
 
 // Find returns the rule in the scope, or nil.

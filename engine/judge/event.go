@@ -23,7 +23,7 @@ type eventJudge struct {
 	columns  []int           // The positions of the watermark's columns in a row.
 	highest  []row.Value     // The highest watermark of the rows so far, or where the scan began.
 	raised   int             // The number of rows that raised highest.
-	below    checkpoint      // The judge before the first row that has the highest watermark.
+	below    checkpoint      // The state of the judge before it took the first row of the highest watermark.
 	ordered  bool            // Every row so far lay at or above highest.
 	events   map[string]bool // The keys and episodes of the events so far.
 	from     []row.Value     // The watermark before the run.
@@ -68,7 +68,7 @@ func newEventJudge(p *Pass, known *Snapshot) *eventJudge {
 	if j.memory = known.memory; j.memory != nil {
 		j.memory.recall()
 	} else if known.back.From != nil {
-		j.result.lookBack = &ledger.LookBackChange{} // The rule has look_back no more: clear the ledger's memory.
+		j.result.lookBack = &ledger.LookBackChange{} // The rule does not have look_back any more: clear the ledger's memory.
 	}
 	j.result.step = finding.Drop(known.Scope, known.findings, p.Policy, p.Due)
 	return j

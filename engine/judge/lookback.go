@@ -36,7 +36,7 @@ type seenMemory struct {
 	through  int64           // The ledger drops all portions up to this number, whatever their age.
 	next     int64           // The number of the next portion.
 	backlog  bool            // The last run is longer ago than look_back, so the new rows may have any age.
-	// When the first pass of the firing began. Rows may have been committed since that it did not see.
+	// When the first pass of the firing began. The scan of that pass did not see rows that were committed later.
 	began time.Time
 
 	seen    map[rowHash]struct{}

@@ -70,7 +70,7 @@ type Snapshot struct {
 	findings []finding.State // The findings of rows. Empty where open is set.
 	open     *finding.Open   // The open findings of a rule that judges each row by itself. Nil for any other rule.
 	back     ledger.LookBack
-	// The rule's initial, where the watermark begins with this run. Empty means the watermark has begun.
+	// The text of probe.watermark.initial, if this run begins the watermark. Empty means the watermark has begun.
 	initial string
 	// The scan reads above this position: the watermark, or a lower position for a rule with look_back.
 	begin  []row.Value
@@ -116,7 +116,7 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 		return known // The rule is not verified, so the run will fail.
 	}
 	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
-		// The run records it, even if it fails.
+		// Also a failed run records the initial watermark.
 		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText()
 		back = ledger.LookBack{Seen: back.Seen}
 	}
@@ -324,8 +324,8 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 	for _, a := range []struct {
 		key, kind string
 		policy    rules.Policy
-		wrong     bool // The run has what the alert warns of.
-		silent    bool // The run says neither that the alert is wrong nor that it is over.
+		wrong     bool // The run calls for the alert.
+		silent    bool // The run does not show whether the alert must begin or end, so its finding stays.
 	}{
 		{finding.NoData, rules.AlertNoData, p.Rule.NoData, !failed && result.run.Rows == 0, failed},
 		{finding.OnError, onError, p.Rule.OnError, failed || unjudged, false},

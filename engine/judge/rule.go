@@ -37,7 +37,7 @@ type ScopedRule struct {
 	written  *rules.Rule // The rule as its file has it.
 	types    int64       // The version of the types that Program was compiled with.
 	kin      *Kin        // Nil means no other scope shares anything with the rule.
-	// The prepared probe that the source has refused, so that the kin prepares a new one.
+	// The prepared probe that Forget dropped. The kin must prepare a new one.
 	refused scanners.PreparedProbe
 	shared  *rules.Program // The kin's program, while Program is borrowed.
 }
@@ -185,7 +185,7 @@ func (s *ScopedRule) TooDear(cost float64, shape string) error {
 		Number(cost), s.Rule.Probe.MaxCost, Cut(InLine(shape), LongSample))}
 }
 
-// InLine joins the steps of a plan, one a line, into one line.
+// InLine joins the steps of a plan with commas. A plan has one step in each line.
 func InLine(shape string) string {
 	steps := strings.Split(shape, "\n")
 	for i := range steps {

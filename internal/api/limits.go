@@ -120,7 +120,7 @@ func (c *callers) Authenticate(r *http.Request) (auth.Identity, error) {
 	return auth.Identity{}, err
 }
 
-// isWrong tells whether the credential was wrong, and not the service that checks it.
+// isWrong tells whether err says that the credential is missing or wrong. No other error counts against the caller.
 func isWrong(err error) bool {
 	return errors.Is(err, auth.ErrNoToken) || errors.Is(err, auth.ErrBadToken) || errors.Is(err, auth.ErrExpired) || errors.Is(err, auth.ErrRevoked)
 }
@@ -268,7 +268,7 @@ func (b *bucket) news(now time.Time) bool {
 	return true
 }
 
-// aging is a map that forgets entries that were not used for a while. It never has more than twice most entries.
+// aging is a map that forgets entries that were not used for a while. The map never has more than 2*most entries.
 //
 // It has two halves. A used entry moves to the young half. When the young half is full or old enough, it becomes the
 // old half, and the previous old half is dropped. So every operation takes constant time.

@@ -23,7 +23,7 @@ const (
 	clockSettles = 3
 	mostWrong    = 5 * time.Second  // The machine's clock may differ by this much without an error in the log.
 	wrongEvery   = time.Minute      // How often the log has that error.
-	longestLease = 10 * time.Minute // No claim of an earlier term outlives the beginning of the next one by more.
+	longestLease = 10 * time.Minute // No claim of an earlier term outlives the beginning of the next one by more than this.
 )
 
 // sharedClock is the clock that all nodes of a ledger go by: the ledger's clock, as this node knows it. Between two
@@ -202,12 +202,13 @@ func (c *sharedClock) adopt(state *ledger.ClockState, at time.Duration) {
 		c.log.Error("The ledger's clock went ahead. Nodes go on with the earlier time, and nothing expires by the new time, until an operator confirms the clock.",
 			"ahead", state.Withheld, "clock", state.Machine, "nodes", state.Now(), "remedy", "set the clock right, or run: tallyman clock confirm")
 	default:
-		c.log.Warn("The ledger's clock was confirmed or corrected. Nodes go by all of it again.", "clock", state.Machine)
+		c.log.Warn("The ledger's clock was confirmed or corrected. Nodes use the full time of the ledger's clock again.", "clock", state.Machine)
 	}
 }
 
-// follow adjusts the node's time to the ledger's clock. follow does not change a time that may be right. If the ledger is
-// behind, the node's time goes at half the pace until the ledger has caught up. The node's time never goes back.
+// follow adjusts the node's time to the ledger's clock. follow makes no correction while the ledger's time may lie
+// between the moments before and after the read. If the ledger is behind, the node's time goes at half the pace until
+// the ledger has caught up. The node's time never goes back.
 func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Duration) {
 	known := c.now.Load()
 	next := &clockReading{state: *state, at: answered, ended: known.ended}

@@ -71,7 +71,7 @@ func (d *drain) finish() {
 }
 
 // errDraining is why a node that drains is not ready.
-var errDraining = errors.New("drain: the node drains: it begins nothing new, and other nodes do its work; stop the process, or start it again to bring it back")
+var errDraining = errors.New("drain: the node drains: it begins nothing new, and other nodes do its work; stop the process, or restart it to bring the node back into service")
 
 // fault returns why the node is out of service, or nil.
 func (d *drain) fault() error {

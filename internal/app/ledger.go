@@ -136,7 +136,7 @@ func checkOldNodes(ctx context.Context, cfg config.Ledger, o MigrateOptions) err
 	return oldNodes(contract[0].Version, nodes)
 }
 
-// oldNodes returns the error that the nodes live before the contract step.
+// oldNodes returns an ErrOldNodes that names the step and the live nodes of other versions.
 func oldNodes(step int64, nodes []ledger.Node) error {
 	list := make([]string, len(nodes))
 	for i := range nodes {
@@ -187,7 +187,7 @@ func (a *App) readSchema(ctx context.Context) error {
 	return err
 }
 
-// explain adds to an error what the node was doing, and where it can what to do.
+// explain adds to an error what the node was doing. For ErrInUse it also adds what to do.
 func explain(doing string, err error) error {
 	switch {
 	case err == nil:
@@ -199,7 +199,8 @@ func explain(doing string, err error) error {
 	}
 }
 
-// OpenTokens opens the configured ledger to manage its tokens. OpenTokens makes an SQLite file that does not exist.
+// OpenTokens opens the configured ledger to manage its tokens. OpenTokens creates the SQLite file if the file does not
+// exist.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
 	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, "", false)
 }

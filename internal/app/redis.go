@@ -100,7 +100,7 @@ func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 }
 
 // check refuses a Redis that may evict keys, because notices and items would be lost. A Redis that is out of reach does
-// not stop the start; it is checked before it serves.
+// not stop the start: the inbox checks Redis before it serves.
 func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

@@ -122,9 +122,10 @@ func (b *ruleBook) fingerprint() string {
 	return b.seen
 }
 
-// keepGood returns the rules that are in force after a read of the set. A file is taken as a whole or not at all: the
-// rules of a bad file stay in force in their last good version. A rule of a bad file that has moved to a good file is
-// taken from there. A rule that has moved into a bad file stays in its last good version.
+// keepGood returns the rules that are in force after a read of the set. While a bad file has rules in force, these stay
+// in force in their last good version. Of a bad file without rules in force, the sound rules are taken. A rule of a bad
+// file that has moved to a good file is taken from there. A rule that has moved into a bad file stays in its last good
+// version.
 func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale map[string]bool) {
 	// The bad files with rules in force, and the ids in the good files.
 	files, ids := map[string]bool{}, map[string]bool{}
@@ -172,7 +173,8 @@ func isBad(set *rules.Set, file string) bool {
 	return false
 }
 
-// load reads the rule files for the first time. load logs the problems of bad files and leaves these out.
+// load reads the rule files for the first time. load logs the problems and leaves out the bad rules; a problem of a
+// file as a whole leaves out all its rules.
 func (b *ruleBook) load(ctx context.Context) error {
 	seen := fingerprint(b.config.Rules.Paths)
 	var err error
@@ -213,7 +215,7 @@ func (b *ruleBook) tellProblems(set, before *rules.Set) {
 	}
 	for _, p := range set.Problems {
 		if !told[p.Error()] {
-			b.log.Error("A rule file has a problem. Its rules are not in force, or run in their last good version.", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
+			b.log.Error("A rule file has a problem. Its bad rules are not in force, or run in their last good version.", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type pushSink struct {
 type pushSinks map[string]*pushSink
 
 // openPushes makes the push channels. openPushes contacts none of them, so a channel that is down does not stop the
-// start. A channel that can never work does, such as one with a broken template.
+// start. A channel that can never work, such as one with a broken template, stops the start.
 func (a *App) openPushes(observer push.Observer) error {
 	a.pushes = pushSinks{}
 	scrubber := scrub.New(a.cfg.Sinks.SecretTexts()...)

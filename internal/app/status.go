@@ -211,7 +211,7 @@ type health struct {
 	since time.Time
 }
 
-// report records the newest result and returns it with its since.
+// report records the newest result. It returns the result, and since when the part has been in this state.
 func (h *health) report(part, name string, err error) wire.Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()

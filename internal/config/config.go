@@ -63,7 +63,7 @@ type Config struct {
 // PushTypes returns the names of the known types of push channels, in the order of Types.Sinks.
 func (c *Config) PushTypes() []string { return c.pushTypes }
 
-// Rules says where the rules files are.
+// Rules says where the rule files are.
 type Rules struct {
 	Paths []string `yaml:"paths" doc:"Files, or folders whose *.yaml files are read. Rule tests in the folders are left out."` // absolute
 }

@@ -71,7 +71,8 @@ func (h *HTTP) Scheme() string {
 	return "http"
 }
 
-// OwnURL returns the URL of the API for a caller on the node's own machine. ok is false if Listen says no port.
+// OwnURL returns the URL of the API for a caller on the node's own machine. ok is false if Listen has no fixed port:
+// port 0, or not host:port.
 func (h *HTTP) OwnURL() (url string, ok bool) {
 	host, port, err := net.SplitHostPort(h.Listen)
 	if err != nil || port == "0" {
@@ -172,9 +173,9 @@ func checkOrigin(at settings.Section, origin string) {
 	u, err := url.Parse(origin)
 	switch {
 	case origin == "*" || strings.Contains(origin, "*"):
-		at.Fail(CodeOrigin, "every page of the world, or of a domain, cannot be let in", "name each origin: "+form)
+		at.Fail(CodeOrigin, "an origin with * is not allowed: it would let in pages of every site, or of a whole domain", "name each origin: "+form)
 	case origin == "null":
-		at.Fail(CodeOrigin, "null is the origin of files and of sandboxed pages, whoever made them", form)
+		at.Fail(CodeOrigin, "the origin null is not allowed: files and sandboxed pages of anybody have it", form)
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil:
 		at.Fail(CodeOrigin, fmt.Sprintf("%q is no origin", origin), form)
 	default:

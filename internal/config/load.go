@@ -190,7 +190,7 @@ func Variable(key string) string {
 
 // pathOf maps TALLYMAN_REDIS__URL to redis/url, or to "" where the variable is not a setting: without a double
 // underscore it is something else, such as TALLYMAN_SERVER or what an orchestrator sets for a service of this name.
-// Variables have no case and no dashes, so a name that the file has is found whatever its spelling.
+// pathOf ignores case, and takes - and . as _, when it looks for a name in the file.
 func (l *loader) pathOf(name string) string {
 	rest := strings.TrimPrefix(name, envPrefix)
 	if !strings.Contains(rest, "__") {

@@ -96,7 +96,7 @@ func (l *Ledger) Notes() map[string]strictyaml.Note {
 	return map[string]strictyaml.Note{"url": {Takes: ledgerForms, Default: defaultLedger}}
 }
 
-// Redis is where the index of the inboxes lives.
+// Redis is the server with the inboxes and the queues.
 type Redis struct {
 	URL    RedisURL `yaml:"url" doc:"embedded: a Redis inside the process, for one node. Or the address of a server, or a list: a Cluster, or the Sentinels where the first address has ?master_name=NAME."`
 	Prefix string   `yaml:"prefix" doc:"What every key begins with. So several installations can share a server."`

@@ -33,7 +33,8 @@ type Until string
 
 // The ends. With an empty Until the delivery ends when the notice expires.
 const (
-	// UntilSent: after the notice has expired as well, until the channel takes the delivery or an operator cancels it.
+	// UntilSent: the delivery is tried until the channel takes it or an operator cancels it, even after the notice has
+	// expired.
 	UntilSent Until = "sent"
 )
 
@@ -44,7 +45,7 @@ type Strategy struct {
 	Delay  time.Duration // Delayed: from the notice's creation to the first attempt
 	At     time.Time     // Delayed: the first attempt, instead of Delay; zero = Delay counts
 	Within time.Duration // Timed: from the notice's creation, or from a retry by an operator
-	Retry  int           // attempts after the first one, if it failed in a way that may pass
+	Retry  int           // Delayed: attempts after the first one, while the failures may pass
 	Unless Unless        // Delayed
 	Until  Until         // Important
 }

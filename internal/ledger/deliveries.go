@@ -28,9 +28,9 @@ type DeliveryOperations interface {
 	DeliveryList
 	// Delivery returns one delivery. ErrNotFound.
 	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
-	// RetryDeliveries makes failed, timed-out and canceled deliveries pending again, due at once. A timed delivery
-	// gets its whole time again. The strategy counts attempts from here on. What canceled a delivery before does not
-	// cancel it again.
+	// RetryDeliveries makes failed, timed-out and canceled deliveries pending again. Each is due at once, unless an
+	// earlier delivery of its finding is open. A timed delivery gets its whole time again. Earlier attempts no longer
+	// count for the strategy. An ended delivery loses its `unless`, so no event cancels it any more.
 	//
 	// A delivery that is pending under a strategy and not claimed becomes due at once. All other deliveries stay as
 	// they are, and so do those whose notice has expired, unless the strategy has until: sent.

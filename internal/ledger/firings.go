@@ -202,8 +202,8 @@ const (
 	Delete
 )
 
-// NewNotice is a notice and the sinks that it goes to. Where the ledger already has the id, the commit changes
-// nothing.
+// NewNotice is a notice and the sinks that it goes to. If the ledger already has a notice with this id, the commit
+// writes neither this notice nor its deliveries.
 type NewNotice struct {
 	Notice *notice.Notice
 	Sinks  []Target
@@ -213,7 +213,8 @@ type NewNotice struct {
 }
 
 // Target is a sink by name. The inbox and push channels have recipients: Recipients, or else the subscribers at the
-// time of the commit. Without any recipient the inbox gets no delivery, but a push channel does.
+// time of the commit. Without any recipient the inbox gets no delivery. A push channel gets one delivery without
+// recipients, or none with Each.
 type Target struct {
 	Sink  string
 	Inbox bool

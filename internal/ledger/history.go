@@ -32,7 +32,7 @@ type Runs interface {
 type RunReader interface {
 	// Runs returns at most limit runs of a rule, the latest first. scope nil = all its scopes.
 	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
-	// RunsDue is Runs for runs that were due at from or later and before to. Zero times do not bound them.
+	// RunsDue is Runs for the runs with from <= due time < to. A zero from or to sets no bound.
 	RunsDue(ctx context.Context, rule string, scope *string, from, to time.Time, limit int) ([]Run, error)
 }
 
@@ -88,7 +88,7 @@ type Total struct {
 
 // Traces reads everything that the ledger knows about one finding.
 type Traces interface {
-	// Finding returns an open finding with the row that its last change was made of. ErrNotFound.
+	// Finding returns an open finding with the row that caused its last change. ErrNotFound.
 	Finding(ctx context.Context, rule, scope, key string) (Finding, error)
 	NoticeTracer
 }
@@ -101,7 +101,7 @@ type NoticeTracer interface {
 	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]NoticeTrace, error)
 }
 
-// Finding is an open finding and the row that its last change was made of.
+// Finding is an open finding and the row that caused its last change.
 type Finding struct {
 	finding.State
 	Row    []byte    // JSON, from FindingChange.Row; nil = none was recorded
@@ -224,7 +224,8 @@ type NoticeFilter struct {
 	Limit  int // at least 1
 }
 
-// NoticePlace is the place of a notice in the order of a search. The zero value stands before the latest notice.
+// NoticePlace is the place of a notice in the order of a search. The zero value is the start of the search: before the
+// latest notice, or with Oldest before the oldest one.
 type NoticePlace struct {
 	At time.Time
 	N  int64 // orders notices of the same time

@@ -25,7 +25,7 @@ var (
 	// ErrNewer is not an ErrSchema, because this program has no migration that leads back.
 	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has migrated this ledger; " +
 		"start that version or a newer one on this ledger")
-	// ErrOldNodes says that a contract step would take the tables from under nodes that live.
+	// ErrOldNodes says that a contract step may remove what live nodes of another version need.
 	ErrOldNodes = errors.New("ledger_old_nodes: nodes of another version use this ledger, and a contract step may remove what that version needs; " +
 		"replace or stop these nodes first, or apply the step with tallyman migrate up --force")
 	// ErrPooled says that a connection to the ledger is not one session of the server. Advisory locks do not work
@@ -74,7 +74,7 @@ type Server interface {
 
 // Pruner removes records that are older than the retention.
 type Pruner interface {
-	// Prune removes records that are older than before, in small batches. It returns the number of rows that it
+	// Prune removes records from before the time `before`, in small batches. It returns the number of rows that it
 	// removed; an item with its trace counts as one.
 	//
 	// Prune removes finished deliveries with their notices, but no notice that an open finding names or that has not

@@ -145,7 +145,7 @@ type Change struct {
 	Reason string
 }
 
-// SetAuthor sets who asked for the change, and returns it. A nil change stays nil.
+// SetAuthor sets the author of the change, and returns the change. A nil change stays nil.
 func (c *Change) SetAuthor(who Author) *Change {
 	if c != nil {
 		c.By, c.Via = who.By, who.Via

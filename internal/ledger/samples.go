@@ -14,7 +14,7 @@ type Samples interface {
 	// runs that failed alike the ledger may have kept only the last.
 	FailedRuns(ctx context.Context, since time.Time, limit int) ([]Run, error)
 	// WaitingDeliveries returns at most limit pending deliveries in the order of their creation, the oldest first.
-	// Left out are deliveries that are not due yet and deliveries that a silence holds back.
+	// The list leaves out deliveries that are not due yet and deliveries that a silence holds back.
 	WaitingDeliveries(ctx context.Context, now time.Time, limit int) ([]WaitingDelivery, error)
 	// ClaimSample lets one node record the sample that begins at start: it returns true for the first node that asks.
 	ClaimSample(ctx context.Context, step time.Duration, start time.Time) (bool, error)

@@ -29,7 +29,8 @@ const (
 	Time    FieldKind = "time"
 )
 
-// DefaultRetention is how long notices live where their type does not say it. An inbox shows notices of the same time.
+// DefaultRetention is how long notices live where their type does not say it. The inbox also shows notices for 72 h
+// (window in sinks/inbox).
 const DefaultRetention = 72 * time.Hour
 
 // Field is one data field of a type.
@@ -283,7 +284,7 @@ func (t Type) Validate() []Fault {
 		l = append(l, Fault{Field: field, Code: code, Message: message, Hint: hint})
 	}
 	if !codePattern.MatchString(t.Code) {
-		fail("code", CodeBadName, fmt.Sprintf("%q cannot be the code of a type", t.Code), "capitals, digits and _, at most 64, as REP_NOTICE")
+		fail("code", CodeBadName, fmt.Sprintf("%q cannot be the code of a type", t.Code), "capitals, digits and _, at most 64, beginning with a capital, such as REP_NOTICE")
 	}
 	if Reserved(t.Code) {
 		fail("code", CodeReserved, "codes that begin with "+ReservedPrefix+" are Tallyman's own", "choose another code; the built-in types need no entry")
@@ -309,7 +310,7 @@ func (t Type) Validate() []Fault {
 	}
 	for _, name := range t.FieldNames() {
 		if !fieldPattern.MatchString(name) {
-			fail("fields."+name, CodeBadName, fmt.Sprintf("%q cannot name a field", name), "letters, digits and _, at most 64, beginning with a letter")
+			fail("fields."+name, CodeBadName, fmt.Sprintf("%q cannot name a field", name), "letters, digits and _, at most 64, beginning with a letter or _")
 		}
 		if !slices.Contains(kinds, t.Fields[name].Type) {
 			fail("fields."+name+".type", strictyaml.CodeEnum, fmt.Sprintf("there is no field type %q", t.Fields[name].Type),

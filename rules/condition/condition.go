@@ -62,7 +62,7 @@ func CompileResult(src string, columns []row.Column) (*Program, error) {
 // Program is a compiled expression. It is not safe for concurrent use; each run makes its own with Clone.
 type Program struct {
 	root    operand
-	match   func(*frame) truth // nil where the result is not a Bool
+	match   func(*frame) truth // nil if the result can never be a bool
 	columns []int
 	frame   frame
 }
@@ -150,8 +150,8 @@ func (c *compiler) program(root operand) *Program {
 	return p
 }
 
-// Names returns the columns that an expression needs, each once and in the order of the source. It serves rules whose
-// columns are not known. members are the names after a point, such as qty in rows[0].qty. Its error is an *Error.
+// Names returns the columns that an expression needs, each once, in the order in which src names them. It serves rules
+// whose columns are not known. members are the names after a point, such as qty in rows[0].qty. Its error is an *Error.
 func Names(src string) (columns, members []string, err error) {
 	tree, err := parse(src, nil)
 	if err != nil {

@@ -99,7 +99,8 @@ func (p *Parts) outcomes(match func(*Program) (bool, error), eval func(*Program)
 	return w.outcomes, w.faults
 }
 
-// walker visits the parts in the way of an evaluation, so that it skips parts which an evaluation does not reach.
+// walker visits the parts in the order in which an evaluation does, so that it skips parts which an evaluation does not
+// reach.
 type walker struct {
 	parts    *Parts
 	match    func(*Program) (bool, error)
@@ -174,7 +175,7 @@ type piece struct {
 	node     ast.Node
 }
 
-// newParts splits src. columns are the names that hide functions.
+// newParts splits src. A column hides the function of the same name; parse needs columns for this.
 func newParts(src string, columns []row.Column, compile func(src string) (*Program, error)) (*Parts, error) {
 	p, err := compile(src)
 	if err != nil {
@@ -292,7 +293,7 @@ func (s *splitter) find(p piece, operator string) int {
 	return -1
 }
 
-// operands cuts the piece at its outermost operator. a and b and c has three operands.
+// operands cuts the piece at its outermost operator. `a and b and c` has three operands.
 func (s *splitter) operands(p piece) (composition, []piece) {
 	cut := func(from, to int, node ast.Node) piece { return piece{from: from, to: to, lets: p.lets, node: node} }
 	switch n := p.node.(type) {
@@ -321,7 +322,7 @@ func (s *splitter) operands(p piece) (composition, []piece) {
 
 var logical = map[string]composition{"and": madeByAnd, "&&": madeByAnd, "or": madeByOr, "||": madeByOr}
 
-// chain returns the operands of the piece where its outermost operator is the same, else the piece itself.
+// chain returns the operands of the piece if its outermost operator is how, else the piece itself.
 func (s *splitter) chain(how composition, p piece) []piece {
 	if n, ok := p.node.(*ast.BinaryNode); ok && logical[n.Operator] == how {
 		if same, pieces := s.operands(s.bare(p)); same == how {

@@ -32,8 +32,8 @@ func (b *Bound) RenderRows(rows []*row.Row) (string, error) {
 	return strings.ToValidUTF8(b.out.String(), "\uFFFD"), nil
 }
 
-// execute runs the template into b.out. Columns outside of range have the values of the first row. The error is that of
-// package template.
+// execute runs the template into b.out. Columns outside of {{ range }} have the values of the first row. The error is
+// that of text/template.
 func (b *Bound) execute(rows []*row.Row) error {
 	b.out.reset()
 	for _, i := range b.columns {
@@ -198,7 +198,7 @@ func arguments(p *parse.PipeNode) int {
 // A template sees NULL as the empty text, which prints as nothing and is false in an if. It sees a bool, an int and a
 // text as the same type of Go. The types below serve the other kinds; they print themselves.
 
-// decimal is a Decimal. Package text/template takes an empty slice for false, and a struct always for true. So a
+// decimal is a Decimal. In text/template an empty slice counts as false, and a struct always counts as true. So a
 // decimal is a slice of one value. For zero the slice is empty, and the value lies after its end.
 type decimal []row.Value
 

@@ -69,7 +69,7 @@ type Value struct {
 	scale int32        // For Decimal: digits after the point. For Time: nanoseconds within the second.
 	num   int64        // For Bool, Int, Duration (ns), Time and Date (seconds since 1970), and Decimal (unscaled).
 	flt   float64      // For Float.
-	big   *apd.Decimal // For a Decimal that does not fit num and scale, NaN and infinities. Nobody may change it.
+	big   *apd.Decimal // For a Decimal that is NaN, infinite, or too large for num and scale. Nobody may change it.
 	str   string       // For Text, Bytes and JSON. It may point into the driver's buffer.
 }
 

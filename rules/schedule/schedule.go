@@ -49,7 +49,7 @@ func (s *Schedule) Next(after time.Time) time.Time {
 		}
 		resume := wall(end, offset(end))
 		if !s.ticks && next.Before(resume) {
-			return end // the clock jumped over it
+			return end // the clock jumped over next
 		}
 		period, from = end, resume.Add(-1)
 	}

@@ -29,13 +29,14 @@ type Defaulter interface{ SetDefaults() }
 // The words of a type that is a map begin with MapWords.
 type Taker interface{ Takes() string }
 
-// MapWords begins the words of a Taker that is a map. No text from outside the file can be one.
+// The words of a Taker start with MapWords if its type is a map. A variable or a flag cannot set such a value.
 const MapWords = "a map"
 
-// Noter is a struct that says of its fields what no tag can: bounds and defaults that code has.
+// Noter is a struct whose Notes describe its fields: bounds and defaults that are in the code and not in a tag.
 type Noter interface{ Notes() map[string]Note }
 
-// Note says in words what a field takes, and its default where nothing is written. Empty texts say nothing.
+// Note says in words what a field takes, and the default for a field that the file does not have. An empty text means
+// that there is no note.
 type Note struct{ Takes, Default string }
 
 func setDefaults(v reflect.Value) {
@@ -177,7 +178,7 @@ func (d *Decoder) Attempt(f func()) problem.List {
 	return found
 }
 
-// Add reports problems of the node that Attempt has removed.
+// Add reports problems that Attempt has returned. n is the node of the problems.
 func (d *Decoder) Add(n *Node, found problem.List) {
 	d.problems = append(d.problems, found...)
 	d.bad[n] = d.bad[n] || len(found) > 0

@@ -207,8 +207,8 @@ func (c *checker) object(s *Schema) error {
 	return nil
 }
 
-// unexpected adds the fault of an unknown member. If only the case of the name is wrong, the fault shows the right
-// name.
+// unexpected returns the message for an unknown member. If only the case of the name is wrong, the message shows the
+// right name.
 func unexpected(name []byte, s *Schema) string {
 	for known := range s.members {
 		if strings.EqualFold(known, string(name)) {
@@ -316,7 +316,7 @@ func (c *checker) number(s *Schema) error {
 	return nil
 }
 
-// signs has the characters of numbers that cannot stand for a text, by the tag of the text.
+// signs has, by the tag of the text, the characters that a number must not contain if it is to stand for that text.
 var signs = map[string]string{digitsOfName: "-+.eE", digitsOfDecimal: "+eE"}
 
 // numeral accepts a number that stands for a text. A number for a name may only have digits, so that a name has only

@@ -257,7 +257,7 @@ func localized(views []notice.View, langs []string) []notice.View {
 // An entity tag is "<version>-<this>-<next>": the version of the inboxes, the identity of the answered request, and the
 // identity of the next request with the cursor of the page. So while nothing is new, a client gets a 304 at once for
 // the next poll (with the cursor and the tag of its last page), and also for a repeated poll. A tag never matches
-// another warehouse, media type or language. A page with more after it has no next.
+// another warehouse, media type or language. If more follows the page, <next> is 0.
 
 const identityLen = 16
 

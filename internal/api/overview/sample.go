@@ -25,8 +25,8 @@ const (
 	mostRecorded  = 200
 )
 
-// samplePause is the least pause between two samples on the machine's timers, for a clock of the rules that runs
-// faster.
+// samplePause is the shortest pause between two samples by the machine's timer. Without it, a fast clock of the rules
+// (demo) could make many samples in a second.
 const samplePause = time.Second
 
 // Sample records a sample each minute until ctx ends. Every node runs it, and the node that claims the minute records

@@ -85,8 +85,8 @@ func callerOf(ctx context.Context, worker string) item.Caller {
 	return c
 }
 
-// subjectName returns the name of a subject in queues. subjectName is the subject, if that is a valid name. Otherwise
-// it is a name with a hash of the subject, so that two subjects never get the same name.
+// subjectName returns the name of a subject in queues. subjectName is the subject itself if the subject is a valid
+// name. Otherwise it is a part of the subject and a hash of the subject, so that two subjects never get the same name.
 func subjectName(subject string) string {
 	name := api.TraceName(subject)
 	if name == subject {

@@ -55,7 +55,7 @@ type Sends struct {
 	Send func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
 	// Sent returns the notices that an earlier request has sent; see ledger.Sends.
 	Sent func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
-	// Wake wakes the lanes and push channels, because their lanes have new deliveries.
+	// Wake tells the loops of these lanes, and the runners of push channels, that the lanes have new deliveries.
 	Wake func(lanes []ledger.Lane)
 	// Targets are the sinks by name.
 	Targets map[string]TargetKind

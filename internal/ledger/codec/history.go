@@ -229,8 +229,8 @@ func (s *Search) Next() (LookArgs, bool) {
 	} else if !f.To.IsZero() {
 		a.At, a.N = Micros(f.To), math.MinInt64
 	}
-	// Only one bound on the side where the step begins. With two bounds a database may start at either of them, and
-	// then reads and skips all rows that the other one excludes.
+	// The statement gets only one bound on the side where the step begins. With two bounds a database may start at
+	// either of them, and then reads and skips all rows that the other one excludes.
 	if at := Micros(s.last.At); !s.last.At.IsZero() && (f.Oldest && at >= a.At || !f.Oldest && at < a.At) {
 		a.At, a.N, a.ID = at, s.last.N, s.last.ID
 	}

@@ -86,8 +86,9 @@ func (p *Plan) Retractions() []Retraction {
 	return out
 }
 
-// since returns the begin of the episode that the resolution ends; 0 where the clock went back later, so that the
-// begin tells nothing. All digests of a rule have the same key, so a digest retracts only itself.
+// since returns the begin of the episode that the resolution ends. 0 means that the clock has gone back since, so every
+// notice of the finding must be looked at. MaxInt64 means that no other notice counts: for a digest, because all
+// digests of a rule have the same key, and for an unreadable episode.
 func (n *Notice) since(term int64) int64 {
 	began, ok := notice.ParseEpisode(n.Episode)
 	if !ok || notice.IsDigest(n.after) {

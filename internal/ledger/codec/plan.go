@@ -204,8 +204,8 @@ type Facts struct {
 	Open []OpenPush // open deliveries of the plan's findings, in the order of Seq
 }
 
-// AddSent adds sent deliveries to a push channel. body is their notice: the retracted one, or another one with the
-// same finding's number. Another one counts only if it belongs to the same episode.
+// AddSent adds sent deliveries to a push channel. body is the notice of these deliveries: the retracted notice, or
+// another notice with the same finding number. The other notice counts only if its episode is the same.
 func (k *Facts) AddSent(back *Retraction, sink string, recipients []string, body []byte) error {
 	n, err := notice.Unmarshal(body)
 	if err != nil {

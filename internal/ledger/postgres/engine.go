@@ -156,8 +156,8 @@ func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFun
 	return list, nil
 }
 
-// inTx runs do in a transaction. inTx runs do again after a deadlock, so do must assign its results anew and not add to
-// them.
+// inTx runs do in a transaction. inTx calls do again after a deadlock. Therefore the function do must assign its
+// results anew and not add to them.
 func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
 	if err := again(func() error { return pgx.BeginFunc(ctx, l.pool, do) }); err != nil {
 		return failed(what, err)
@@ -190,8 +190,8 @@ func again(do func() error) error {
 	return err
 }
 
-// inShortTx runs a transaction of few round trips. The statements of begin are sent together with BEGIN. The
-// statements that do leaves in the last batch are sent together with COMMIT. As inTx, inShortTx runs both again after
+// inShortTx runs a transaction of few round trips. The statements of begin are sent together with BEGIN. The statements
+// that the function do leaves in the last batch are sent together with COMMIT. As inTx, inShortTx runs both again after
 // a deadlock, so begin must reset whatever both of them set.
 func (l *Ledger) inShortTx(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
 	return again(func() error { return l.inShortTxOnce(ctx, what, begin, do) })

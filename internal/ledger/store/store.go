@@ -30,8 +30,8 @@ type Engine interface {
 	// EachPlanned is Each after the statement plan, which tells the database how to find the rows. An engine without
 	// such statements ignores plan.
 	EachPlanned(ctx context.Context, plan, name string, args, targets []any, visit func() error) error
-	// InTx runs do in a transaction. After a deadlock with another transaction it runs do again, so do must assign
-	// its results anew and not add to them.
+	// InTx runs do in a transaction. After a deadlock with another transaction it runs do again, therefore the function
+	// do must assign its results anew and not add to them.
 	InTx(ctx context.Context, what string, do func(Conn) error) error
 	// InAuditTx is InTx for changes with an audit record. Only one of them runs at a time on all nodes. So do sees
 	// all earlier changes, and the records have the order of their changes.
@@ -51,8 +51,8 @@ type Engine interface {
 	Pruner
 }
 
-// Store has the methods of a ledger that do not depend on the engine, in one store for each store of the contract.
-// Store is safe for concurrent use.
+// Store has the methods of a ledger that do not depend on the engine. Each embedded store implements one part of the
+// contract in package ledger. Store is safe for concurrent use.
 type Store struct {
 	*base
 	firingStore

@@ -14,7 +14,7 @@ FROM (SELECT answer, token, last_due FROM firings WHERE rule = $1 AND scope = $2
 WHERE f.token = $4 AND f.last_due = $3;
 
 -- name: past-answer
--- last-answer, of firings that others have followed.
+-- As last-answer, for firings whose record has moved to past_firings.
 SELECT answer FROM past_firings WHERE rule = $1 AND scope = $2 AND term = $5 AND last_due = $3 AND token = $4;
 
 -- name: existing-notices

@@ -15,9 +15,9 @@ FROM rule_scopes WHERE rule = $1 AND scope = $2;
 INSERT INTO rule_scopes (rule, scope, term, registered_at) VALUES ($1, $2, $3, $4) ON CONFLICT (rule, scope) DO NOTHING;
 
 -- name: register-many
--- register, for many. Known ones use up no id. The rows are in the order of the key, so that two nodes cannot
--- deadlock.
--- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 registered at.
+-- register, for many. Rules and scopes that are registered already use up no id. The rows are in the order of the key,
+-- so that two nodes cannot deadlock. Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4
+-- registered at.
 INSERT INTO rule_scopes (rule, scope, term, registered_at)
 SELECT w.rule, w.scope, w.term, w.at
 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS w (rule, scope, term, at)
@@ -102,7 +102,7 @@ SELECT rule, scope, running_term, running_due, running_node, token, lease_until 
 WHERE running_due IS NOT NULL AND lease_until <= (SELECT ledger_now($1)) ORDER BY rule, scope;
 
 -- name: skip
--- Moves the scope's last firing on to a firing that is left out, unless this one runs or is done.
+-- Makes a skipped firing the last firing of the rule in the scope, unless the skipped firing runs or is done.
 -- Arguments: $1 rule, $2 scope, $3 due, $4 clock term.
 -- Result: the number of rows, 0 = nothing to skip.
 UPDATE rule_scopes SET term = $4, done_due = $3

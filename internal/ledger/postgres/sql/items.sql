@@ -218,7 +218,7 @@ FROM (SELECT seq, moves FROM item_moves ORDER BY seq DESC LIMIT $2) AS m
 JOIN items i ON i.queue_id = $1 AND i.seq = m.seq AND ($3::text[] IS NULL OR i.warehouse = ANY ($3));
 
 -- name: looked-items
--- Finds the end of one step through the items of some warehouses.
+-- Finds the lowest seq that one call reads when it filters by warehouse.
 -- Arguments: $1 queue, $2 seq to start below, $3 length of a step.
 -- Result: the seq of the last item of the step; no row if there are fewer.
 SELECT seq FROM items WHERE queue_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 - 1 LIMIT 1;
@@ -275,8 +275,9 @@ SET lease = excluded.lease, max_attempts = excluded.max_attempts, suspend_steps 
 SELECT id FROM queues ORDER BY id;
 
 -- name: prune-items
--- Reads one page of a queue's items and removes the old ones that may go. Their moves go with the partition.
--- Arguments: $1 queue, $2 seq to start after, $3 limit, $4 before, $5 now.
+-- Reads one page of a queue's items and removes the old ones that may go. Moves in a day's partition go with the
+-- partition; moves in item_moves_rest are deleted here. Arguments: $1 queue, $2 seq to start after, $3 limit, $4
+-- before, $5 now.
 -- Result: the last seq of the page, whether any item of it was pushed before, how many items were removed.
 WITH page AS MATERIALIZED (
     SELECT seq, created_at, until_at FROM items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3),
