@@ -134,6 +134,7 @@ func TestPostgresFailsOverToAStandbyThatLags(t *testing.T) {
 	standby := primary.Standby(false)
 	s := newRestoreSite(t, testenv.HostsURL("tallyman", primary, standby), 2)
 	s.onServer(standby)
+	s.goesOn = true
 	l := s.openLedger()
 	awaitSent := func(webhooks int64) {
 		testenv.Eventually(t, func() bool {

@@ -43,6 +43,7 @@ type restoreSite struct {
 	page      string
 	nodes     []*node
 	places    int                                        // of nodes
+	goesOn    bool                                       // The nodes run while the ledger is restored.
 	shell     func(script string, environment ...string) // runs commands where the ledger is
 	service   map[string]func()                          // what systemctl does with the server of the ledger
 	variables map[string]string

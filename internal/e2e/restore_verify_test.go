@@ -41,10 +41,14 @@ func (s *restoreSite) offline(args ...string) string {
 }
 
 // foretells checks what ledger verify said before the nodes started, and that it has nothing to say once they have
-// noticed the restore.
+// noticed the restore. Nodes that go on leave no time for the first.
 func (s *restoreSite) foretells() {
 	s.t.Helper()
-	for _, line := range []string{"warning  ledger_lineage     inbox: Redis knows more than this ledger", "warning  ledger_lineage     " + workQueue + ": Redis knows more than this ledger", "items_open         " + workQueue + ": items that have not ended: 5 ready", "0 wrong, "} {
+	foretold := []string{"warning  ledger_lineage     inbox: Redis knows more than this ledger", "warning  ledger_lineage     " + workQueue + ": Redis knows more than this ledger", "items_open         " + workQueue + ": items that have not ended: 5 ready", "0 wrong, "}
+	if s.goesOn {
+		foretold = nil
+	}
+	for _, line := range foretold {
 		if !strings.Contains(s.verified, line) {
 			s.t.Errorf("before the start ledger verify does not say %q:\n%s", line, s.verified)
 		}

@@ -29,7 +29,7 @@ type Defaulter interface{ SetDefaults() }
 // The words of a type that is a map begin with MapWords.
 type Taker interface{ Takes() string }
 
-// The words of a Taker start with MapWords if its type is a map. A variable or a flag cannot set such a value.
+// MapWords begins the words of a Taker whose type is a map. A variable or a flag cannot set such a value.
 const MapWords = "a map"
 
 // Noter is a struct whose Notes describe its fields: bounds and defaults that are in the code and not in a tag.

@@ -34,12 +34,15 @@ func CheckIntegrity(ctx context.Context, url string, newer bool) (i Integrity, e
 	if err != nil {
 		return i, err
 	}
-	cfg.RuntimeParams["default_transaction_read_only"] = "on"
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return i, fmt.Errorf("ledger: connect: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	// Not in RuntimeParams: with target_session_attrs=read-write the driver would refuse such a connection.
+	if _, err := conn.Exec(ctx, "SET default_transaction_read_only = on"); err != nil {
+		return i, fmt.Errorf("ledger: read only: %w", err)
+	}
 	if !newer {
 		shape, err := names(ctx, conn, "shape")
 		if err != nil {
