@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// soon is how long a firing may wait for its source after its claim. One statement of
-// the ledger claims many firings, so a node could claim more firings than it can run at once. A node leaves firings that
-// it cannot begin soon to other nodes.
+// soon is how long a firing may wait for its source after its claim. One statement of the ledger claims many firings,
+// so a node could claim more firings than it can run at once. A node leaves firings that it cannot begin soon to other
+// nodes.
 const soon = 50 * time.Millisecond
 
 // gate bounds the firings that a node claims for a source. The bound is the number of firings that may ask the source at

@@ -54,8 +54,8 @@ func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 }
 
 // tryAll closes the state of removed rules, if all nodes agree that the rules are removed and already agreed at the try
-// before, a ForgetAfter ago (rested). tryAll returns how long to wait until the next try, 0 if nothing is left to do, and
-// whether the nodes agree now.
+// before, a ForgetAfter ago (rested). tryAll returns how long to wait until the next try, 0 if nothing is left to do,
+// and whether the nodes agree now.
 func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (again time.Duration, agreed bool, err error) {
 	e.crew.mu.Lock()
 	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version

@@ -52,8 +52,8 @@ type line struct {
 	waiting list.List // The waiting *units. First come, first served.
 }
 
-// mostAwake is the number of places in a line. mostAwake is larger than the 200 firings
-// that a node claims in one statement, so that the next statement is full as well.
+// mostAwake is the number of places in a line. mostAwake is larger than the 200 firings that a node claims in one
+// statement, so that the next statement is full as well.
 const mostAwake = 512
 
 // mostSleep is the longest sleep of the timetable. The clock may be set and the machine may be suspended meanwhile, so

@@ -22,8 +22,8 @@ const (
 	mostUnverifiedLines = 20
 )
 
-// getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. For a rule
-// with on_error: alert getReady gives up at the time until; see givesUp. getReady returns false when ctx ends or
+// getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. For a
+// rule with on_error: alert getReady gives up at the time until; see givesUp. getReady returns false when ctx ends or
 // the unit stops.
 func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
 	pauses := retry.New(time.Second, time.Minute)
