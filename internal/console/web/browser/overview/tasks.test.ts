@@ -36,7 +36,10 @@ beforeAll(async () => {
   });
 });
 
-/** Lets the console believe that it is a day later, so that what was sent just now is yesterday's. */
+/** How much later the console believes it is, in ms. It is less than a day: what the last 24 hours begin with is then in the server's past. */
+const later = 23 * 3_600_000;
+
+/** Lets the console believe that it is the next evening, so that what was sent just now is yesterday's. */
 async function tomorrow(page: Page): Promise<void> {
   const overview = await shared.server.call<{ at: string }>("GET", "/api/v1/overview");
   await page.route("**/api/v1/overview/stream", (route) =>
@@ -44,7 +47,7 @@ async function tomorrow(page: Page): Promise<void> {
       contentType: "text/event-stream",
       body: `event: overview\ndata: ${JSON.stringify({
         ...overview,
-        at: new Date(Date.parse(overview.at) + 86_400_000).toISOString(),
+        at: new Date(Date.parse(overview.at) + later).toISOString(),
       })}\n\n`,
     }),
   );
