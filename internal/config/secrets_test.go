@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -253,5 +256,53 @@ func TestALazyLoadTellsWhatIsWrongAllTheSame(t *testing.T) {
 		if !errors.As(err, &l) || l[0].Code != code {
 			t.Errorf("%s: want %s, got %v", text, code, err)
 		}
+	}
+}
+
+// No problem shows the value of a reference, at whatever key of the reference of the configuration.
+func TestProblemsDoNotShowReferences(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := regexp.MustCompile("(?m)^\\| `([a-zA-Z_.]+)` ").FindAllStringSubmatch(string(page), -1)
+	if len(keys) < 100 {
+		t.Fatalf("the page has %d keys", len(keys))
+	}
+	refused, file, kinds := 0, write(t, ""), types()
+	for _, key := range keys {
+		path := strings.Split(strings.ReplaceAll(key[1], "NAME", "name"), ".")
+		channels := []string{""}
+		if path[0] == "sinks" && key[1] != "sinks.NAME.type" {
+			channels = []string{"webhook", "mail", "chat", "queue", "inbox", "stdout"}
+		}
+		for _, channel := range channels {
+			for _, value := range []string{`"${HIDDEN}"`, `["${HIDDEN}"]`} {
+				text := value
+				for i, name := range slices.Backward(path) {
+					if text = name + ": " + text; i == 2 && channel != "" {
+						text = "type: " + channel + ", " + text
+					}
+					text = "{" + text + "}"
+				}
+				for _, hidden := range []string{"hunter2", "-31337", "31337x", `{{hunter2 "`} {
+					if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					_, err := Load(Options{Types: kinds, File: file, Env: []string{"HIDDEN=" + hidden}})
+					if err == nil {
+						continue
+					}
+					refused++
+					if said := fmt.Sprintf("%+v %#v", err, err); strings.Contains(said, "hunter2") || strings.Contains(said, "31337") {
+						t.Errorf("%s with %s: %v", text, hidden, err)
+					}
+				}
+			}
+		}
+	}
+	if refused < 1000 {
+		t.Errorf("only %d values were refused", refused)
 	}
 }

@@ -29,6 +29,8 @@ type Decoder struct {
 	shape    text.Shape     // The shape of texts in the field that is being decoded.
 	settings Reader         // Set by DecodeSettings. nil for Decode.
 	bad      map[*Node]bool // The nodes with problems, for Section.IsBad. nil for Decode.
+	// The texts of settings with references, after these were resolved. nil for Decode.
+	resolved map[*Node]string
 }
 
 // Decode fills dst, a pointer, from the node. It returns every problem at and below the node. Fields that the node does
@@ -54,7 +56,7 @@ func (d *Decoder) Fail(n *Node, code, message, hint string) {
 		d.add(n, d.file.ProblemIn(n, w.Offset, problem.CodeFullWidth, w.Message(), w.Hint()))
 		return
 	}
-	d.add(n, d.file.Problem(n, code, message, hint))
+	d.add(n, d.file.Problem(n, code, d.unresolved(n, message), d.unresolved(n, hint)))
 }
 
 // add records a problem of the node.

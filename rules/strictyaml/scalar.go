@@ -141,6 +141,8 @@ func (d *Decoder) Any(name string, n *Node) (any, bool) {
 	}
 }
 
+const durationHint = "a duration is numbers with the units d, h, m and s, such as 90s or 1d12h"
+
 func (d *Decoder) duration(name string, n *Node, v reflect.Value, tag reflect.StructTag) {
 	d.tagFaults(n)
 	written, ok := d.durationText(name, n)
@@ -149,7 +151,11 @@ func (d *Decoder) duration(name string, n *Node, v reflect.Value, tag reflect.St
 	}
 	x, err := ParseDuration(written)
 	if err != nil {
-		d.Fail(n, CodeDuration, fmt.Sprintf("%s: %q is no duration", name, clip(written)), err.Error())
+		hint := err.Error()
+		if d.IsResolved(n) {
+			hint = durationHint
+		}
+		d.Fail(n, CodeDuration, fmt.Sprintf("%s: %q is no duration", name, clip(written)), hint)
 		return
 	}
 	if tag.Get("min") == "" {
@@ -257,7 +263,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	for rest != "" {
 		m := durationPart.FindStringSubmatch(rest)
 		if m == nil {
-			return 0, errors.New("a duration is numbers with the units d, h, m and s, such as 90s or 1d12h")
+			return 0, errors.New(durationHint)
 		}
 		rest = rest[len(m[0]):]
 		unit, ok := units[m[2]]

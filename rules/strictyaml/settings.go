@@ -48,7 +48,7 @@ func setDefaults(v reflect.Value) {
 // DecodeSettings is Decode for a settings file. Overlay has made root, and r resolves the texts. Numbers, durations and
 // booleans may also be texts, because variables and references give texts. Problems name the whole path of a value.
 func (f *File) DecodeSettings(root *Node, dst any, r Reader) problem.List {
-	d := &Decoder{file: f, settings: r, bad: map[*Node]bool{}}
+	d := &Decoder{file: f, settings: r, bad: map[*Node]bool{}, resolved: map[*Node]string{}}
 	d.value("", root, root, reflect.ValueOf(dst).Elem(), "")
 	if c, ok := dst.(RootChecker); ok {
 		c.CheckAll(Section{d: d, owner: root, node: root})
@@ -63,6 +63,36 @@ type RootChecker interface{ CheckAll(Section) }
 // Reader returns the reader of DecodeSettings.
 func (d *Decoder) Reader() Reader { return d.settings }
 
+// Expand returns the text of a setting with its references resolved. No problem at n shows the resolved text, because
+// the value of a reference may be a secret.
+func (d *Decoder) Expand(name string, n *Node) (string, bool) {
+	s, ok := d.settings.Expand(d, name, n)
+	if ok && s != n.Text {
+		d.resolved[n] = s
+	}
+	return s, ok
+}
+
+// IsResolved tells whether the text of n came from references. A problem must not show a part of such a text.
+func (d *Decoder) IsResolved(n *Node) bool { return d.resolved[n] != "" }
+
+// leastSecret is the smallest length of a secret in bytes. Shorter texts are everywhere in a problem.
+const leastSecret = 4
+
+// unresolved replaces in a problem's text at n the resolved text, quoted or cut as well, by the text with references.
+func (d *Decoder) unresolved(n *Node, text string) string {
+	resolved := d.resolved[n]
+	if len(resolved) < leastSecret {
+		return text
+	}
+	for _, s := range []string{resolved, clip(resolved)} {
+		quoted := strconv.Quote(s)
+		text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], n.Text)
+		text = strings.ReplaceAll(text, s, n.Text)
+	}
+	return text
+}
+
 // Setting returns a single value as a text, with references resolved. want names the expected kind for messages.
 func (d *Decoder) Setting(name string, n *Node, want string) (string, bool) {
 	switch {
@@ -75,7 +105,7 @@ func (d *Decoder) Setting(name string, n *Node, want string) (string, bool) {
 	s := n.Text
 	if n.Origin == "" {
 		var ok bool
-		if s, ok = d.settings.Expand(d, name, n); !ok {
+		if s, ok = d.Expand(name, n); !ok {
 			return "", false
 		}
 	}

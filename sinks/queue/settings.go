@@ -194,7 +194,11 @@ func (w *Window) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.No
 	}
 	window, err := parseWindow(s)
 	if err != nil {
-		d.Fail(n, CodeDedupe, fmt.Sprintf("%s cannot be %q", name, s), err.Error())
+		hint := err.Error()
+		if d.IsResolved(n) {
+			hint = windowHint("", nil)
+		}
+		d.Fail(n, CodeDedupe, fmt.Sprintf("%s cannot be %q", name, s), hint)
 		return
 	}
 	*w = window

@@ -88,6 +88,9 @@ func (t *Tree) scalar(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if words, _ := t.literal.(string); strings.Contains(words, "{{") {
 		var err error
 		if t.template, err = render.New(render.Text, name, words); err != nil {
+			if d.IsResolved(n) {
+				err = errors.New("it is not shown, for references are in it")
+			}
 			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md has all that a template may name")
 		}
 	}
@@ -98,7 +101,7 @@ func lines(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool
 	s := n.Text
 	if n.Origin == "" && d.Reader() != nil {
 		var ok bool
-		if s, ok = d.Reader().Expand(d, name, n); !ok {
+		if s, ok = d.Expand(name, n); !ok {
 			return "", false
 		}
 	}
