@@ -11,7 +11,7 @@ import (
 type sinkCalls struct {
 	mu     sync.Mutex
 	failed map[delivery.Lane]error
-	last   error // The newest error in failed.
+	last   error // The newest error of any lane, also of a lane that works again.
 }
 
 func (c *sinkCalls) note(lane delivery.Lane, err error) {

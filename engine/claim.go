@@ -32,15 +32,16 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// room is the capacity that a firing takes up from its claim until its rows are judged. A firing takes a place in the
-// gate of its source. While the firing asks the source, it also takes a place at the source and a worker. Two kinds of
-// firings do not ask the source: a firing of an unverified rule takes only a worker, and a firing that shares a scan
-// takes a worker after the scan. The shared scan has a room of its own.
+// room is the capacity that a firing takes up from before its claim until its commit. The commit of a quiet record
+// needs no room. A firing takes a place in the gate of its source before the claim. After the claim it also takes a
+// place at the source and a worker. Two kinds of firings do not ask the source themselves. A firing of an unverified
+// rule takes only a worker. A firing that shares a scan takes a worker after the scan. The shared scan has a room of
+// its own.
 type room struct {
 	unit   *unit
 	asks   bool      // The firing asks the source itself.
 	shares bool      // The firing shares a scan.
-	began  time.Time // When the firing had its place and its worker.
+	began  time.Time // When the firing got its place and its worker.
 	held   []slots
 	left   bool
 }
@@ -93,7 +94,7 @@ func (r *room) leave() {
 }
 
 // claimAndFire waits for room, claims the firing and runs the firing to its commit. The returned claim may be of an
-// older firing, which a dead node has left: the ledger hands that one out first.
+// older firing that a dead node has left, because the ledger hands out such a firing first.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
 	verified := u.unverified == nil
 	taken := room{unit: u, asks: verified && u.group == nil, shares: verified && u.group != nil}
@@ -205,8 +206,8 @@ func (h *claimHandle) keep(ctx context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
-// renew extends the claim. The error is errLost when another node has the claim. The error is also errLost when the last
-// renewal is a whole lease ago, because another node may have the claim by then.
+// renew extends the claim. The error is errLost when another node has the claim. The error is also errLost when the
+// last renewal is a whole lease ago, because another node may have the claim by then.
 func (h *claimHandle) renew(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -27,8 +27,9 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 }
 
 // reclaim looks for the live nodes and for abandoned firings, three times per lease and after TakeOver. A firing is
-// abandoned if a dead node has claimed the firing and not finished it. reclaim hands each abandoned firing to the unit
-// of the rule. Without reclaim, nobody would repeat the abandoned firing of a daily rule before the next day.
+// abandoned if the firing is unfinished and no node holds it: its lease ran out, or its node gave it back. reclaim
+// hands each abandoned firing to the unit of the rule. Without reclaim, nobody would repeat the abandoned firing of a
+// daily rule before the next day.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
 		id, _ := e.opts.Session.Own()

@@ -37,15 +37,17 @@ type Session interface {
 
 // Observer receives events for metrics. Its methods are called from many goroutines and must not block.
 type Observer interface {
-	// RunDone is called after a run was committed, failed and skipped ones included.
+	// RunDone is called after a run was committed, also after a failed run. RunDone is called for a skipped run as
+	// well, if the firing before was still running. RunDone is not called for firings that were due while the rule was
+	// disabled.
 	RunDone(run ledger.Run)
 	// NoticeMade is called for each notice after its commit.
 	NoticeMade(noticeType, status string)
 	// DeliveryDone is called after n deliveries of a sink were tried together. outcome is OutcomeSent, OutcomeRetried
 	// or OutcomeRefused.
 	DeliveryDone(sink, outcome string, n int)
-	// DeliveryTook is called for each delivery that a sink has taken. d is the time since the notice was made, just
-	// before its commit.
+	// DeliveryTook is called for each delivery that a sink has taken. d is the time since Notice.CreatedAt. For a
+	// notice of a rule, CreatedAt is the start of the pass, before its scan.
 	DeliveryTook(sink string, d time.Duration)
 	// FiringLag is called when a firing begins. d is the time since its due time plus jitter, on the engine's clock.
 	FiringLag(d time.Duration)
@@ -76,10 +78,10 @@ func (NoObserver) DeliveryTook(string, time.Duration) {}
 // FiringLag does nothing.
 func (NoObserver) FiringLag(time.Duration) {}
 
-// boundedLedger gives a time limit to those calls of the ledger that it overrides. Without one, a connection that was
-// cut silently would block its loop until the operating system gives up. The limit of most calls is a lease, because a
-// later answer is of no use. A commit may be large and gets more. Renew, Release and ReleaseLane bring their own
-// limits; Findings and Notices end with the claim.
+// boundedLedger overrides calls of the ledger and gives each a time limit. Without a limit, a connection that was cut
+// silently would block its loop until the operating system gives up. The limit of most calls is a lease, because a
+// later answer is of no use. A commit may be large and gets more time. Renew, Release and ReleaseLane bring their own
+// limits. In a run, Findings and Notices end with the claim.
 type boundedLedger struct {
 	Ledger
 	lease time.Duration

@@ -131,13 +131,14 @@ func (u *unit) askPlan(ctx context.Context, stop <-chan struct{}, source scanner
 	return source.Explain(ctx, u.scoped.Statement, p.Args(p.Begin(state, nil, ledger.LookBack{})))
 }
 
-// checksum identifies the statement, its source and its parameters. A change of any of them makes another plan.
+// checksum identifies the statement, its source and its parameters. A recorded plan with another checksum does not
+// count.
 func (u *unit) checksum() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", u.rule.Source, u.rule.Probe.SQL, u.rule.Probe.Params))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// planWarnings returns a warning if the plan has changed in the last changedPlan.
+// planWarnings returns a warning if the plan has changed less than changedPlan ago.
 func (u *unit) planWarnings(now time.Time) []string {
 	was := u.cost.plan.Before
 	if was == nil || now.Sub(was.Until) >= changedPlan {

@@ -167,7 +167,7 @@ func (l *laneTable) alarm(timer *time.Timer) {
 	next := pollLanes
 	for lane := range l.wanted {
 		if r := l.resting[lane]; r != nil && !l.busy[lane] {
-			// The rest of this lane is over. The lane waits until fewer than PerSink lanes are busy, not for the timer.
+			// A lane whose rest is over does not need the timer. It waits until fewer than PerSink lanes are busy.
 			if left := time.Until(r.until); left > 0 {
 				next = min(next, left)
 			}
@@ -179,8 +179,9 @@ func (l *laneTable) alarm(timer *time.Timer) {
 // batchSize is the largest number of deliveries in one call of a sink.
 const batchSize = 500
 
-// drain delivers the pending deliveries of the lane, in order. drain ends when the lane is empty, the sink or the
-// ledger fails, another node holds the lane, the node's session is not in force, or stop is closed.
+// drain delivers the pending deliveries of the lane, in order. drain ends when the lane is empty, when the sink or the
+// ledger fails, or when stop is closed. drain also ends when another node holds the lane, or when the node's session is
+// not in force.
 func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delivery.Lane) error {
 	session, lapsed := d.e.opts.Session.Hold()
 	if session == "" {
@@ -241,9 +242,9 @@ func (l *heldLane) drain(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// deliver hands a batch to the sink and records the answer. The sink must answer while this node surely holds the lane:
-// otherwise another node might deliver later notices before these. So the session is checked before the call and before
-// each record; a node that was frozen neither calls nor records.
+// deliver hands a batch to the sink and records the answer. The sink must answer while this node surely holds the lane.
+// Otherwise another node might deliver later notices before these notices. So deliver checks the session before the
+// call and before each record. A node that was frozen neither calls nor records.
 func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error {
 	l.e.opts.Step(StepDelivering)
 	if !l.e.opts.Session.Holds(l.session) {

@@ -46,7 +46,7 @@ type Engine struct {
 	failures   map[string]*logging.Failures // Gathers the log lines about failed runs. Keyed by source.
 }
 
-// failuresWindow is how often a source has a line about failed runs, at most.
+// failuresWindow is the time for which a source has at most one log line about failed runs.
 const failuresWindow = time.Minute
 
 // New checks the options and prepares an engine. Nothing is read or run before Run.
@@ -102,9 +102,9 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run runs the rules until ctx is over. Then it starts nothing new. It waits StopGrace for the runs to commit and for
-// the delivery of their notices, gives unfinished firings and lanes back to the ledger, and returns nil. An engine runs
-// once.
+// Run runs the rules until ctx is over. Then it starts nothing new. It waits at most StopGrace for the runs to commit
+// and for the delivery of their notices. Run then gives unfinished firings and lanes back to the ledger and returns
+// nil. An engine runs once.
 func (e *Engine) Run(ctx context.Context) error {
 	stop := ctx.Done()
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -149,12 +149,12 @@ func (e *Engine) Wake(lanes []delivery.Lane) {
 	}
 }
 
-// Clock is the engine's time. Due times, :now and the times of notices come from it; leases, polls and
-// backoff run on the machine's timers, because they are about machines.
+// Clock is the engine's time. Due times, :now and the times of notices come from the clock. Leases, polls and backoff
+// run on the machine's timers, because they depend on how fast machines answer.
 type Clock interface {
 	Now() time.Time
-	// Real returns how long d of the clock's time takes on the machine's timers: d itself, unless the
-	// clock runs faster than the world, as in the demo.
+	// Real returns how long d of the clock's time takes on the machine's timers. Real returns d itself, unless the
+	// clock runs faster than the machine's clock, as in the demo.
 	Real(d time.Duration) time.Duration
 }
 
@@ -169,7 +169,8 @@ func (SystemClock) Real(d time.Duration) time.Duration { return d }
 
 // Terms tells which clock term is in force. A new term begins when the ledger's clock went back.
 type Terms interface {
-	// Term returns the term, and a channel that is closed when the term has ended; a nil channel never is.
+	// Term returns the term, and a channel that is closed when the term has ended. A nil channel means that the term
+	// never ends.
 	Term() (ledger.Term, <-chan struct{})
 }
 
@@ -182,7 +183,7 @@ func (oneTerm) Term() (ledger.Term, <-chan struct{}) { return ledger.Term{}, nil
 // stamp formats a time for people.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// pause waits for d, or shorter when work ends or stop is closed; it tells whether the whole time went by.
+// pause waits for d. pause returns false when ctx ends or stop is closed before d has passed.
 func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

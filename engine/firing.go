@@ -18,8 +18,8 @@ import (
 	"tallyman/scanners"
 )
 
-// fire runs one firing, from its claim to its commit. A run of a rule of mode event has several passes
-// when there are more rows than max_rows.
+// fire runs one firing, from its claim to its commit. A run of a rule of mode event has several passes when there are
+// more rows than max_rows.
 func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	u.e.opts.Step(StepClaimed)
 	u.scoped.BorrowProgram()
@@ -40,12 +40,14 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	return nil
 }
 
-// pass is one scan of a run and what follows from it, on its way from the ledger and back there.
+// pass is one scan of a run and what follows from the scan. A pass begins with a read from the ledger and ends with a
+// commit to the ledger.
 type pass struct {
 	*unit
 	*judge.Pass
-	read openFindings      // The findings that the pass builds on, as the ledger has them.
-	next *judge.Resumption // Where the next pass goes on. Nil: the next pass goes on at the watermark, or there is no next pass.
+	read openFindings // The findings that the pass builds on, as the ledger has them.
+	// Where the next pass goes on. Nil means the next pass goes on at the watermark, or there is no next pass.
+	next *judge.Resumption
 }
 
 func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
@@ -63,7 +65,8 @@ func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 	}}
 }
 
-// shareScan returns a scan by the group. After the scan the pass takes a worker to judge its rows.
+// shareScan returns a scan by the group. The scan calls visit with the rows of the scope. After the scan the pass takes
+// a worker, to make its findings and notices.
 func (p *pass) shareScan(taken *room) judge.SharedScan {
 	return func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (judge.SharedResult, error) {
 		result, err := p.group.scan(ctx, p, req, visit)
@@ -93,7 +96,7 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 		return false, result.Unread
 	}
 	if p.stale(ctx) {
-		return false, errStale // The firing is given back and run again at once.
+		return false, errStale // The unit gives the firing back, and soon runs it again.
 	}
 	judging, step := p.e.opts.Tracer.Step(ctx, "judge")
 	record, err := p.Compose(judging, known, result)
@@ -176,7 +179,8 @@ func (p *pass) logRun(run *ledger.Run) {
 	}
 }
 
-// logFailure logs a failed run. While a source is down all its rules fail: then their runs have one line in a minute.
+// logFailure logs a failed run. While a source is down, the runs of all its rules fail. Then these runs have one line
+// together for each failuresWindow.
 func (p *pass) logFailure(log *slog.Logger) {
 	own := p.e.failures[p.rule.Source].Fail(
 		func() { log.Warn("The run failed. The findings of rows stay as they were.") },

@@ -11,8 +11,8 @@ import (
 // nodes.
 const soon = 50 * time.Millisecond
 
-// gate bounds the firings that a node claims for a source. The bound is the number of firings that may ask the source at
-// a time, plus the number that will ask within soon. First come, first served.
+// gate bounds the firings that a node claims for a source. The bound is the number of firings that may ask the source
+// at a time, plus the number of firings that will ask within soon. First come, first served.
 type gate struct {
 	places int // The firings that may ask the source at a time.
 

@@ -8,19 +8,20 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// handoverTime is for how long after the start of a firing a node may claim the firing with an older rule file than
-// another node has. Each node looks at its files every few seconds, so nodes do not take up a new file together.
+// handoverTime is how long nodes may have different versions of a rule file after the start of a firing. Meanwhile a
+// node may claim the firing by its own version. Each node looks at its files every few seconds, so nodes do not take up
+// a new file together.
 const handoverTime = 15 * time.Second
 
-// takeOver sets from when on the unit catches up on missed firings. before is the unit that ran another version of the
-// rule; nil means there was none. switchedAt is when an operator last touched a switch of the rule. filesChangedAt is
-// when the rule files changed; zero means they have not changed.
+// takeOver sets catchUpFrom: from this time on the unit catches up on missed firings. before is the unit that ran
+// another version of the rule; nil means there was none. switchedAt is when a switch of the rule was last changed or
+// ended. filesChangedAt is when the rule files changed; zero means they have not changed.
 func (u *unit) takeOver(before *unit, switchedAt, filesChangedAt time.Time) {
 	switch {
 	case before != nil && before.rule.Schedule != u.rule.Schedule:
 		u.catchUpFrom = filesChangedAt // Firings of the new schedule before the change were never due.
 	case before != nil:
-		// Unit before may have ended before its plan was made, so its bounds still count.
+		// The old unit may have ended before it made its plan, so its bounds still count.
 		if before.madeIn == u.madeIn {
 			u.catchUpFrom, u.wasDisabled, u.handover = before.catchUpFrom, before.wasDisabled, before.handover
 		}
@@ -32,14 +33,15 @@ func (u *unit) takeOver(before *unit, switchedAt, filesChangedAt time.Time) {
 }
 
 // thaw skips the firings that were due before catchUpFrom. base is the rule's last firing; thaw returns the firing
-// after which the plan begins. Where the rule was disabled, Ledger.Thaw records the last skipped firing: the observed
-// clock of the rule's findings goes on from there, as if no time had passed while the rule was disabled.
+// after which the plan begins. Where the rule was disabled, Ledger.Thaw records the last skipped firing. The observed
+// clock of the rule's findings goes on from this firing, as if no time had passed while the rule was disabled.
 func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
 	// A time ahead of the clock is of an earlier clock term.
 	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) {
 		return base, nil
 	}
-	// A firing that is running began earlier and changes the findings itself. Skip leaves the observed clock alone.
+	// A running firing began earlier and changes the findings itself. So Skip takes the place of Thaw: Skip does not
+	// change the observed clock.
 	leaveOut := u.e.opts.Ledger.Thaw
 	if state.Running != nil && state.Running.Term == u.term.Number {
 		base = state.Running.Due

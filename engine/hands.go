@@ -38,9 +38,9 @@ func (h *hands) have(u *unit) bool {
 	return h.count[[2]string{u.rule.ID, u.rule.Scope}] > 0
 }
 
-// regain gives back a firing that the ledger says this node holds, but that this node does not run. regain returns
-// whether it gave one back. That happens when the answer to a claim, or the release of a firing, was lost on the way.
-// Without regain the firing would wait for the end of the claim's lease.
+// regain gives back a firing that this node holds according to the ledger, but does not run. The cause of such a firing
+// is that the answer to a claim, or the release of a firing, was lost on the way. Without regain the firing would wait
+// for the end of the claim's lease. regain returns whether it gave a firing back.
 func (u *unit) regain(ctx context.Context, running *ledger.Claim) bool {
 	session, _ := u.e.opts.Session.Own()
 	if session == "" || running.Node != session || u.e.hands.have(u) {

@@ -8,7 +8,7 @@ import (
 	"tallyman/rules"
 )
 
-// kins holds what scopes of the same rule share, so that each is made once.
+// kins holds the parts that scopes of the same rule share (judge.Kin), so that the node makes each part once.
 type kins struct {
 	mu   sync.Mutex
 	list map[string]*judge.Kin // Keyed by rules.Rule.Kin.
@@ -30,7 +30,7 @@ func (k *kins) of(r *rules.Rule) *judge.Kin {
 	return k.list[r.Kin]
 }
 
-// keep drops what no rule of the list shares.
+// keep drops each Kin that no rule of the list uses.
 func (k *kins) keep(list []*rules.Rule) {
 	wanted := map[string]bool{}
 	for _, r := range list {

@@ -17,7 +17,7 @@ const (
 )
 
 // readProgress reads the last firing of every rule and scope from the ledger. While the ledger does not answer,
-// readProgress returns its last answer with the error.
+// readProgress returns the ledger's last answer with the error.
 func (e *Engine) readProgress(ctx context.Context) (map[string]ledger.Progress, error) {
 	list, err := e.opts.Ledger.Progress(ctx)
 	if err != nil {
@@ -34,13 +34,13 @@ func (e *Engine) readProgress(ctx context.Context) (map[string]ledger.Progress, 
 	return by, nil
 }
 
-// lateness has what decides whether a unit's firings are late. lateness does not change while the unit lives.
+// lateness has the data that decide whether a unit's firings are late. These data do not change while the unit lives.
 type lateness struct {
 	schedule *schedule.Schedule
 	jitter   time.Duration
 	term     int64     // The clock term of from and known.
 	from     time.Time // No firing before this time is due: the rule was disabled or had another schedule.
-	known    time.Time // When this node first had the rule. It counts while the ledger has no firing of the rule.
+	known    time.Time // When this node made the unit. It counts while the ledger does not know the rule.
 }
 
 func (u *unit) lateness() *lateness {

@@ -56,8 +56,8 @@ type Options struct {
 	// file may look like a file without rules.
 	ForgetAfter time.Duration
 
-	// Step is called between the steps of a firing, of a delivery and of a removal; see the Step constants. A test can end
-	// the process there.
+	// Step is called between the steps of a firing, of a delivery and of a removal; see the Step constants. A test can
+	// end the process there.
 	Step func(step string)
 
 	// Turned is called with the name of a loop of the engine at each of its turns, once a minute at least. If no call

@@ -57,9 +57,9 @@ func (p *firingPlan) due() time.Time {
 // start returns when a firing begins: its due time plus the jitter.
 func (p *firingPlan) start(due time.Time) time.Time { return due.Add(p.jitter) }
 
-// late looks, right before a firing is tried, for firings that came due before it. Several firings may be due although
-// this node was running: the ledger or the source was out of reach, or all workers were busy. Then catch_up decides which of them
-// run, but the latest always runs, even with catch_up: none.
+// late looks for several late firings, right before the unit tries a firing. Several firings may be due although this
+// node was running: the ledger or the source was out of reach, or all workers were busy. Then catch_up decides which of
+// them run, but the latest always runs, even with catch_up: none.
 func (p *firingPlan) late(now time.Time) {
 	if len(p.queue) > 0 && !p.fresh {
 		return
@@ -81,8 +81,8 @@ func (p *firingPlan) done(due time.Time) {
 }
 
 // overlapped decides about the firings whose start came while the firing before was still running. overlapped returns
-// the firings that are skipped. While the queue has firings to catch up on, overlapped returns nothing. It decides after
-// the last firing of the queue has run.
+// the firings that are skipped. While the queue has firings to catch up on, overlapped returns nothing. It decides
+// after the last firing of the queue has run.
 func (p *firingPlan) overlapped(now time.Time) (skipped []time.Time) {
 	if len(p.queue) > 0 {
 		return nil

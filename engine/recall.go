@@ -14,8 +14,8 @@ import (
 // The bound is for rules that do not judge each row by itself.
 const mostRemembered = 1000
 
-// openFindings caches the open findings that a run left in the ledger. The next run may use them only if the field
-// Before of its claim has the same token: then nobody else has changed the findings since.
+// openFindings caches the open findings that a run left in the ledger. The next run may use the cache only if the field
+// Before of its claim has the same token. The same token means that nobody else has changed the findings since.
 type openFindings struct {
 	token int64           // The token of the run's claim. 0 means nothing is cached.
 	open  *finding.Open   // For a rule that judges each row by itself.

@@ -20,7 +20,7 @@ type closer struct{ *Engine }
 // agreeEvery is how often a node checks whether all nodes have the same rules as itself.
 const agreeEvery = 5 * time.Second
 
-// closedWindow is the time for which one log line tells how many scopes a node has closed.
+// closedWindow is the time in which the scopes that a node closes share one log line.
 const closedWindow = time.Minute
 
 // run closes the findings of removed rules and scopes and resolves their notices, after the start of the engine and
@@ -53,9 +53,9 @@ func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// tryAll closes the state of removed rules, if all nodes agree that the rules are removed and already agreed at the try
-// before, a ForgetAfter ago (rested). tryAll returns how long to wait until the next try, 0 if nothing is left to do,
-// and whether the nodes agree now.
+// tryAll closes the state of removed rules if all nodes agree that the rules are removed. The nodes must have agreed at
+// the try before as well, a ForgetAfter ago (rested). tryAll returns how long to wait until the next try, 0 if nothing
+// is left to do, and whether the nodes agree now.
 func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (again time.Duration, agreed bool, err error) {
 	e.crew.mu.Lock()
 	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version

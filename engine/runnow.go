@@ -103,8 +103,8 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 	} else if reason := live.status.whyNot(); reason != "" && !live.alertsOnError() {
 		return nil, &UnverifiedError{errors.New(reason)}
 	}
-	// Where the clock of another node was ahead, its firing may be later than now. The due time must be later than that
-	// of the last firing.
+	// Where the clock of another node was ahead, its firing may be later than now. The new due time must be later than
+	// the due time of the last firing.
 	if state.IsDone(u.term.Number, now) {
 		now = state.Done.Add(time.Microsecond)
 	}
@@ -113,7 +113,7 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 }
 
 // standing returns the firing after which the rule goes on in the clock term. For a rule without a run it returns when
-// the ledger first heard of the rule, and in a new term the start of the term.
+// the ledger first heard of the rule. In a new term it returns the start of the term.
 func standing(s ledger.ScopeState, term ledger.Term) time.Time {
 	if s.Term < term.Number {
 		return term.Began

@@ -30,8 +30,8 @@ type RuleStatus struct {
 	// How long ago the next firing should have started. 0 while no firing is due, or the rule is not enabled.
 	Overdue time.Duration
 	Late    bool // Overdue is more than a minute plus the rule's interval, see lateAfter.
-	// When the rule became unverified, late, failing or degraded; the first of these that applies counts. Zero means the
-	// rule is well or not enabled.
+	// When the rule became unverified, late, failing or degraded; the first of these states that applies counts. Zero
+	// means the rule is well or not enabled.
 	Since    time.Time
 	Warnings []string // Problems that do not stop the rule, each with its code.
 

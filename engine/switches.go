@@ -93,7 +93,8 @@ func (e *Engine) Turn(ctx context.Context, who ledger.Author, rule string, scope
 	return e.Scopes(ctx, rule)
 }
 
-// Pause sets or clears the switch for all rules. Switched off, it stops every rule, whatever the other switches say.
+// Pause sets or clears the switch for all rules. While this switch is off, no rule starts a firing, whatever the other
+// switches say.
 func (e *Engine) Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error {
 	s.Rule, s.Scope = ledger.Every, ledger.Every
 	return e.turn(ctx, who, s)

@@ -19,7 +19,7 @@ type timetable struct {
 	// Signalled when another unit is the first to be woken.
 	alarm chan struct{}
 
-	termEnded <-chan struct{} // Closed when the clock term has ended that was in force when the loop last looked.
+	termEnded <-chan struct{} // Closed when the clock term that was in force at the loop's last look has ended.
 	last      time.Time       // When the loop last looked at the clock.
 
 	mu     sync.Mutex

@@ -28,9 +28,10 @@ type unit struct {
 	madeIn    int64           // The clock term of made.
 	term      ledger.Term     // The clock term that the plan is made for.
 	termEnded <-chan struct{} // Closed when that term has ended.
-	// When this node began to run the rule. A pass deletes an old promotion only when demoteAfter has passed since then.
+	// When this node began to run the rule. A pass deletes an old promotion only when demoteAfter has passed since
+	// then.
 	since      time.Time
-	plan       firingPlan  // The loop alone uses plan and scoped.
+	plan       firingPlan  // Only the loop uses plan and scoped. Others may read plan.schedule and plan.jitter.
 	unrecorded []time.Time // Skipped firings that the ledger has not recorded yet.
 	// The error of the last check of the rule; nil if the check succeeded. check sets it, for rules with on_error:
 	// alert only.
@@ -44,8 +45,8 @@ type unit struct {
 	catchUpFrom time.Time
 	// wasDisabled tells that the rule was disabled before catchUpFrom. Then the ledger records the skipped firings.
 	wasDisabled bool
-	// Firings due in the handover time before catchUpFrom are not recorded as skipped: a node that read the file
-	// earlier may be about to run them.
+	// Firings due in the handover time before catchUpFrom are not recorded as skipped. A node that read the file
+	// earlier may be about to run these firings.
 	handover time.Duration
 
 	stop    chan struct{} // Closed when the rule must not run any more.
@@ -111,8 +112,8 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 			return time.Time{}, false
 		}
 		abandoned := u.e.timetable.takeAbandoned(u)
-		// After its start and after each run the unit goes back to the timetable, even when the next firing is late:
-		// otherwise a unit with many late firings would keep its place while other units wait.
+		// After its start and after each run the unit goes back to the timetable, even when the next firing is late.
+		// Otherwise a unit with many late firings would keep its place while other units wait.
 		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); abandoned.IsZero() && (yields || u.now().Before(at)) {
 			u.warnOfFuture()
 			return at, !u.isEnding()
@@ -158,8 +159,8 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 	}
 }
 
-// pause waits for d. It returns false when the unit stops or ctx ends before. The unit gives up its place in its line
-// first, so that other units go on.
+// pause gives up the unit's place in its line, so that other units go on, and then waits for d. pause returns false
+// when the unit stops or ctx ends before d has passed.
 func (u *unit) pause(ctx context.Context, d time.Duration) bool {
 	u.e.timetable.release(u)
 	return pause(ctx, u.stop, d)
@@ -183,7 +184,8 @@ func (u *unit) startLine() lineID {
 }
 
 // dueLine returns the line in which the unit waits when a firing is due. A unit that shares a scan waits in no line,
-// because the scan waits for its members. Nor does a unit that is not verified: it does not ask the source.
+// because the scan waits for its members. A unit that is not verified waits in no line either, because the unit does
+// not ask the source.
 func (u *unit) dueLine() lineID {
 	if u.group != nil || u.unverified != nil {
 		return lineID{}
@@ -332,9 +334,9 @@ func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	return settled
 }
 
-// skip records the firings that came due while the firing before was still running. It is called where overlap says
-// skip. All of them become one run with outcome skipped, so that an operator sees that the rule is too slow for its
-// schedule. It records what an earlier call could not record, too.
+// skip records skipped firings: firings that came due while the firing before was still running. A rule with overlap:
+// queue has none. skip records all of them as one run with outcome skipped. This run shows an operator that the rule is
+// too slow for its schedule. skip also records the firings that an earlier call could not record.
 func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	skipped = append(u.unrecorded, skipped...)
 	u.unrecorded = nil
@@ -357,7 +359,8 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 			log.Info("Firings were skipped: the firing before was still running. Another node has recorded them already, or has run a later firing.")
 			return
 		}
-		skipped = skipped[:len(skipped)-1] // Another node runs the latest firing, or has run or recorded it. The firings before may have no run.
+		// Another node runs the latest firing, or has run or recorded it. The firings before may have no run.
+		skipped = skipped[:len(skipped)-1]
 	}
 }
 
@@ -378,8 +381,8 @@ func (u *unit) hasEnded() bool {
 	}
 }
 
-// means tells whether the unit already runs that rule. A checksum leaves out the rule's place in its file. While the
-// unit is not verified that place counts as well, because the reason names it.
+// means tells whether the unit already runs that rule. A checksum leaves out the rule's place in its file. If the unit
+// is not verified, an equal checksum is not enough, because the unit's reason names the place.
 func (u *unit) means(r *rules.Rule) bool {
 	return u.rule == r || r.Checksum != "" && u.rule.Checksum == r.Checksum && u.status.isVerified()
 }

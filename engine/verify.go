@@ -23,8 +23,8 @@ const (
 )
 
 // getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. For a
-// rule with on_error: alert getReady gives up at the time until; see givesUp. getReady returns false when ctx ends or
-// the unit stops.
+// rule with on_error: alert, getReady gives up at the time `until` and returns true; see givesUp. getReady returns
+// false when ctx ends or the unit stops.
 func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
 	pauses := retry.New(time.Second, time.Minute)
 	for {
@@ -112,7 +112,7 @@ type typeCache struct {
 }
 
 // get returns the types and their version. get asks the ledger for the version, and for the types only when the version
-// has changed. With an error it returns what was read before.
+// has changed. With an error, get also returns the types that it read before.
 func (t *typeCache) get(ctx context.Context) (int64, catalog.Catalog, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,8 +182,9 @@ func (u *unit) checkOnce(ctx context.Context, stop <-chan struct{}) error {
 	return u.checkCost(ctx, stop)
 }
 
-// givesUp tells whether a rule with on_error: alert has been waited for long enough, so that its firing is claimed and
-// fails. givesUp never gives up on a ledger that is out of reach, because no run could be recorded.
+// givesUp tells whether the unit has waited long enough for the verification of a rule with on_error: alert. Then the
+// unit claims the firing, and the run fails. The unit does not give up while the ledger does not return the types,
+// because then the ledger could not record a run.
 func (u *unit) givesUp(err error, until time.Time) bool {
 	var noTypes *typesError
 	return u.alertsOnError() && !errors.As(err, &noTypes) && !u.now().Before(until)

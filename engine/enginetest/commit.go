@@ -93,7 +93,7 @@ type lastCommit struct {
 	answer ledger.CommitResult
 }
 
-// record adds the run, or adds another part to a firing that is committed in parts.
+// record adds the run, or adds another pass to the run of a firing with several passes.
 func (l *firingStore) record(run *ledger.Run) ledger.Run {
 	at := slices.IndexFunc(l.runs, func(r ledger.Run) bool {
 		return r.Rule == run.Rule && r.Scope == run.Scope && r.Term == run.Term && r.Due.Equal(run.Due)
@@ -299,8 +299,8 @@ func (l *firingStore) Steal(rule, name, node string, lease time.Duration) ledger
 	return *s.running
 }
 
-// Prune records its arguments. Prune removes notices that are old and have expired, unless a delivery is pending or an
-// open finding carries the notice.
+// Prune removes notices that are older than before and have expired, unless a delivery is pending or an open finding
+// carries the notice. Prune records before; see Pruned.
 func (l *operationStore) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
 	leave, err := l.enter(ctx, "Prune")
 	if err != nil {

@@ -264,8 +264,8 @@ func (l *deliveryStore) Try(sink string, sent bool) {
 	}
 }
 
-// waiting returns the pending deliveries to push channels of the notice's finding. For a digest it returns the digest's
-// own.
+// waiting returns the pending deliveries to push channels for the finding of the notice. For a digest it returns only
+// the deliveries of the digest itself.
 func (l *state) waiting(id string) (list []*deliveryRow) {
 	of := l.notices[id]
 	if of == nil {
@@ -292,8 +292,8 @@ func (l *state) over(ids []string) {
 	}
 }
 
-// tried tells whether the notice was sent in the lane, or is being tried. tried cancels the notice where it still
-// waits, and also earlier notices of its finding.
+// tried tells whether the notice was sent in the lane, or a delivery of it has an attempt. If not, tried cancels the
+// deliveries in the lane that wait for their first attempt, for all notices of the finding.
 func (l *state) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {

@@ -41,7 +41,7 @@ type state struct {
 	Fail func(method string) error
 	// TimeNow is the clock of leases and expiry. Default: time.Now.
 	TimeNow func() time.Time
-	// Subscribers get every inbox delivery.
+	// Subscribers are the recipients of each delivery to the inbox or a push channel whose target names no recipients.
 	Subscribers []string
 
 	mu       sync.Mutex
@@ -181,7 +181,7 @@ func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, 
 	return claim, nil
 }
 
-// isDone tells whether the firing is done, or lies before the last one that is done.
+// isDone tells whether the firing is done, or lies before the last firing that is done.
 func (s *scope) isDone(term int64, due time.Time) bool {
 	return term < s.term || term == s.term && !due.After(s.done)
 }

@@ -120,7 +120,7 @@ func (p *Pass) to(applied []rules.AppliedEntry) []ledger.Target {
 	return list
 }
 
-// everywhere returns the targets of a notice that is not about a row: a digest, or an alert about the rule.
+// everywhere returns the targets of a digest.
 func (p *Pass) everywhere() []ledger.Target {
 	if p.shadow {
 		return p.Address.shadow
@@ -129,7 +129,7 @@ func (p *Pass) everywhere() []ledger.Target {
 }
 
 // back returns the targets of resolutions for the case that the rule is removed. There are none where the rule has no
-// send_resolved, and none in shadow, where nobody got a notice.
+// send_resolved, and none in shadow, where only the shadow inbox got notices.
 func (p *Pass) back() []ledger.Target {
 	if p.shadow || !p.Rule.Notice.SendResolved {
 		return nil
@@ -148,8 +148,8 @@ type Silencer interface {
 const mostSilences = 10
 
 // silenced returns the ids of the silences that withhold a notice with the key, separated by spaces. Empty means no
-// silence does. Silences count that are active when the run began, on the engine's clock. Nothing silences a rule in
-// shadow, because its notices disturb nobody.
+// silence does. Only silences that were active when the pass began count, on the engine's clock. Nothing silences a
+// rule in shadow, because its notices disturb nobody.
 func (p *Pass) silenced(key string, d *rules.NoticeDraft) string {
 	if p.shadow {
 		return ""

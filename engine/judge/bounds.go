@@ -35,8 +35,8 @@ func (b *Budget) Spend(size int) error {
 	return nil
 }
 
-// longestKey is the largest size of a key in bytes. A key is stored, indexed and carried by every notice, and must not
-// be cut, because a cut key could be the key of another finding.
+// longestKey is the largest size of a key in bytes. The ledger stores and indexes a key, and every notice carries it. A
+// key must not be cut, because a cut key could be the key of another finding.
 const longestKey = 4 << 10
 
 var errLongKey = fmt.Errorf("key: is longer than %d bytes", longestKey)
@@ -75,8 +75,8 @@ func Cut(text string, most int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// AddPass returns the sum of run, which are the earlier passes of a firing, and one more pass. The last pass decides
-// the outcome, but a run that was degraded once stays degraded.
+// AddPass adds a pass to run, the sum of the earlier passes of a firing, and returns the new sum. The last pass decides
+// the outcome, but AddPass does not turn a degraded run into a run that is ok.
 func AddPass(run, pass *ledger.Run) ledger.Run {
 	sum := *pass
 	if run.Outcome == ledger.OutcomeDegraded && pass.Outcome == ledger.OutcomeOK {

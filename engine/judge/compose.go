@@ -175,8 +175,9 @@ func (p *Pass) sumUp(result *Result, notices int) ledger.Run {
 	return run
 }
 
-// Refused returns the record to commit instead of one that the ledger refuses: a failed run with the cause, and with
-// the rule's on_error alert. silent leaves the alert out, for when the ledger has refused that record as well.
+// Refused returns the record to commit instead of a record that the ledger refuses: a failed run with the cause, and
+// with the rule's on_error alert. silent leaves out the alert, for a ledger that refuses the record with the alert,
+// too.
 func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent bool) *ledger.Commit {
 	fault := &Error{"commit_refused", cause.Error()}
 	result := p.failed(known, fault)

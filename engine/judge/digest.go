@@ -91,14 +91,14 @@ func (p *Pass) dropSentEvents(ctx context.Context, all []message) ([]message, er
 // ToldBefore returns how many events Compose has left out because they have a notice already.
 func (p *Pass) ToldBefore() int { return p.sentBefore }
 
-// idOf returns the id that the message's own notice has.
+// idOf returns the id of the message's own notice.
 func (p *Pass) idOf(m *message) string {
 	return notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal)
 }
 
-// digestEpisode returns a text that is different for each digest of a rule. The text has the due time. For a rule with a
-// watermark it also has the position at which the pass began, because a firing may have several passes. A repeated pass begins there again and makes the same
-// digests.
+// digestEpisode returns the episode of the pass's digests. No other pass of the rule has the same episode. The episode
+// has the due time. For a rule with a watermark it also has the position at which the pass began, because a firing may
+// have several passes. A repeated pass begins at the same position again and makes the same digests.
 func (p *Pass) digestEpisode(known *Snapshot) string {
 	due := notice.EpisodeAt(p.Term, p.Due)
 	if p.Rule.Probe.Watermark == nil {

@@ -19,14 +19,14 @@ type eventJudge struct {
 	pass     *Pass
 	maxRows  int
 	due      string
-	baseline bool            // The first run of a rule with first_run: baseline, which sends no notice.
+	baseline bool            // This is the first run of a rule with first_run: baseline. It sends no notice.
 	columns  []int           // The positions of the watermark's columns in a row.
 	highest  []row.Value     // The highest watermark of the rows so far, or where the scan began.
 	raised   int             // The number of rows that raised highest.
 	below    checkpoint      // The state of the judge before it took the first row of the highest watermark.
 	ordered  bool            // Every row so far lay at or above highest.
 	events   map[string]bool // The keys and episodes of the events so far.
-	from     []row.Value     // The watermark before the run.
+	from     []row.Value     // The watermark before the pass.
 	memory   *seenMemory     // Nil means the rule has no look_back.
 	budget   Budget
 	result   Result
@@ -68,7 +68,8 @@ func newEventJudge(p *Pass, known *Snapshot) *eventJudge {
 	if j.memory = known.memory; j.memory != nil {
 		j.memory.recall()
 	} else if known.back.From != nil {
-		j.result.lookBack = &ledger.LookBackChange{} // The rule does not have look_back any more: clear the ledger's memory.
+		// The rule does not have look_back any more: clear the ledger's memory.
+		j.result.lookBack = &ledger.LookBackChange{}
 	}
 	j.result.step = finding.Drop(known.Scope, known.findings, p.Policy, p.Due)
 	return j
@@ -170,8 +171,8 @@ func (j *eventJudge) follow(r *row.Row) {
 	}
 }
 
-// episode returns what distinguishes two events of one key: the row's watermark, or the due time for a rule without
-// one.
+// episode returns what distinguishes two events of one key: the row's watermark, or the due time for a rule without a
+// watermark.
 func (j *eventJudge) episode(r *row.Row) string {
 	if len(j.columns) == 0 {
 		return j.due

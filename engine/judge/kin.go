@@ -12,9 +12,9 @@ import (
 	"tallyman/scanners"
 )
 
-// Kin holds what scopes of a rule share that differ only in their names and parameters (rules.Rule.Kin): the schedule,
-// the statement, the prepared probe and the compiled program. So a rule with 100,000 scopes is prepared and compiled
-// once. A Kin is safe for concurrent use.
+// Kin holds the parts that scopes of a rule share if the scopes differ only in their names and parameters
+// (rules.Rule.Kin). These parts are the schedule, the statement, the prepared probe and the compiled program. So a rule
+// with 100,000 scopes is prepared and compiled once. A Kin is safe for concurrent use.
 type Kin struct {
 	mu        sync.Mutex
 	schedule  *schedule.Schedule

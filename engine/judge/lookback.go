@@ -25,9 +25,9 @@ var errPageFull = errors.New("the page is full")
 
 type rowHash [ledger.SeenHash]byte
 
-// seenMemory is the memory of a rule with look_back: hashes of the rows that earlier runs have seen, and of the rows
-// that this pass adds. A rule with look_back reads rows below its watermark again, because a transaction may commit
-// late. The memory keeps it from reporting a row twice.
+// seenMemory is the memory of a rule with look_back. It has hashes of the rows that earlier runs have seen, and of the
+// rows that this pass adds. A rule with look_back reads rows below its watermark again, because a transaction may
+// commit late. The memory keeps the rule from reporting a row twice.
 type seenMemory struct {
 	pass     *Pass
 	look     rules.LookBack
@@ -46,8 +46,9 @@ type seenMemory struct {
 	skipped int           // The number of rows that were seen before.
 }
 
-// newSeenMemory begins with the ledger's memory. A memory of rows that were identified by other columns is of no use:
-// newSeenMemory drops it, and the rule reads on above its watermark.
+// newSeenMemory begins with the ledger's memory. A portion whose rows were identified by other columns is of no use.
+// newSeenMemory drops this portion and all portions before it, and the rule reads on above the portion. A memory that
+// does not fit the watermark is dropped as a whole, and the rule reads on above its watermark.
 func newSeenMemory(p *Pass, watermark []row.Value, back ledger.LookBack) *seenMemory {
 	m := &seenMemory{pass: p, look: p.Rule.Probe.Watermark.LooksBack(), identity: p.rowIdentity(), back: back, next: 1, began: p.Started}
 	if p.Resume != nil {
@@ -189,8 +190,9 @@ func (m *seenMemory) change(watermark, position []row.Value, again bool) (*ledge
 	return c, nil
 }
 
-// isOver tells whether the rule reads only above the portion from now on. With look_back as a time: once a scan began
-// that long after the portion was seen, the scan has seen every transaction that was open then.
+// isOver tells whether the rule reads only above the portion from now on. With look_back as a time, the portion is over
+// once a scan began that long after the portion was seen. Such a scan has seen every transaction that was open when the
+// portion was seen.
 func (m *seenMemory) isOver(s *ledger.SeenRows, watermark []row.Value) bool {
 	if m.look.Numbers > 0 {
 		c, err := row.Compare(s.Position[0], watermark[0].Minus(m.look.Numbers))
@@ -199,8 +201,8 @@ func (m *seenMemory) isOver(s *ledger.SeenRows, watermark []row.Value) bool {
 	return !s.At.After(m.began.Add(-m.look.Time))
 }
 
-// afterFailure returns how a failed run changes the memory; nil means not at all. A run that failed because the memory
-// was full has read all rows, so the rows that the next run finds are no backlog.
+// afterFailure returns how a failed run changes the memory. Nil means that the memory stays as it is. A run that failed
+// because the memory was full has read all rows, so the rows that the next run finds are no backlog.
 func (m *seenMemory) afterFailure(err error) *ledger.LookBackChange {
 	var own *Error
 	if m == nil || !errors.As(err, &own) || own.Code != "look_back_full" {

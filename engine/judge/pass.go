@@ -32,10 +32,10 @@ type Pass struct {
 	Node     string
 	Silencer Silencer
 	Log      *slog.Logger
-	// Unverified is why the rule may not ask its source. Nil means it may. A pass with an error is a failed run.
+	// Unverified is why the rule may not ask its source. Nil means it may. With an error the pass is a failed run.
 	Unverified error
-	// Resume says how far the earlier passes of the same firing have read. Resume is for a rule with look_back. Nil
-	// means this is the first pass.
+	// Resume says how far the earlier passes of the same firing have read. Only a rule with look_back has a Resume, and
+	// not in its first pass. Without look_back, Resume is nil in every pass.
 	Resume *Resumption
 	// Clock is the clock of Started. Nil means the time stands still.
 	Clock func() time.Time
@@ -87,7 +87,7 @@ type Result struct {
 	run    ledger.Run // Counts, outcome, error and samples.
 	step   finding.Result
 	drafts []*rules.NoticeDraft // One for each of step.Tells, in the same order.
-	// The JSON of the rows of step.Changes. A change without a row has nil, or lies behind the end.
+	// The JSON of the rows of step.Changes. A change without a row has nil, or its index lies behind the end of rows.
 	rows      [][]byte
 	events    []event     // Mode event.
 	watermark []row.Value // Nil means unchanged.
@@ -116,7 +116,7 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 		return known // The rule is not verified, so the run will fail.
 	}
 	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
-		// Also a failed run records the initial watermark.
+		// A failed run records the initial watermark as well.
 		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText()
 		back = ledger.LookBack{Seen: back.Seen}
 	}
@@ -193,8 +193,8 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 	return result, nil
 }
 
-// ask runs the probe. For a rule with look_back, ask runs it again from where the answer ended, as long as that is
-// below the watermark. Otherwise a probe with a LIMIT would return the same old rows in every run.
+// ask runs the probe. For a rule with look_back, ask runs the probe again from where the answer ended, as long as this
+// position is below the watermark. Otherwise a probe with a LIMIT would return the same old rows in every run.
 func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all SharedResult, err error) {
 	for {
 		begin := known.begin
@@ -303,8 +303,8 @@ func (p *Pass) writeForms(args map[string]any) {
 	}
 }
 
-// lastRunAt returns the due time of the last run that did not fail. So the rows of a failed run are read by the next
-// one. Before the first such run it returns when the ledger first heard of the rule.
+// lastRunAt returns the due time of the last run that did not fail. So the next run also reads the rows of a failed
+// run. Before the first such run, lastRunAt returns when the ledger first heard of the rule.
 func (p *Pass) lastRunAt(known *Snapshot) time.Time {
 	if known.LastOKDue.IsZero() {
 		return known.Registered
@@ -313,7 +313,7 @@ func (p *Pass) lastRunAt(known *Snapshot) time.Time {
 }
 
 // alert adds the findings about the rule itself: no_data: alert and on_error: alert. Each has a reserved key and the
-// same life as any other finding. Where the rule no longer asks for an alert, an open finding of it ends.
+// same life as any other finding. Where the rule no longer asks for an alert, an open finding of this alert ends.
 func (p *Pass) alert(known *Snapshot, result *Result) {
 	failed := result.run.Outcome == ledger.OutcomeFailed
 	unjudged := !failed && result.run.Errored > 0 && p.Rule.Unjudged.Reached(result.run.Errored, result.run.Rows)

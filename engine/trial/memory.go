@@ -25,7 +25,7 @@ type Start struct {
 	LookBack ledger.LookBack
 	Silencer judge.Silencer // Nil means nothing is silenced.
 	Term     ledger.Term    // The clock term in force. The term of State counts where it is later.
-	// Told reads notices of before the trial, by id. Nil means only those in Notices exist.
+	// Told reads notices that were made before the trial, by id. Nil means only the notices in Notices exist.
 	Told func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
@@ -102,9 +102,9 @@ func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
-// follow limits the targets of a resolution to those where its firing notice was delivered. follow assumes that every
-// attempt succeeds and that nobody reads anything. For a firing notice of before the trial, follow does not know the
-// deliveries and changes nothing.
+// follow limits the targets of a resolution to the sinks to which its firing notice was delivered. follow assumes that
+// every attempt succeeds and that nobody reads anything. For a firing notice that was made before the trial, follow
+// does not know the deliveries and changes nothing.
 func (m *memory) follow(n *ledger.NewNotice) {
 	went, known := m.targets[n.After]
 	if !known {

@@ -58,8 +58,8 @@ func (g *gatherer) event() {
 // notifies tells whether a future firing may send the finding's notice: the known silences have ended by then.
 func (g *gatherer) notifies(ahead futureFiring) bool { return !ahead.at.Before(g.quiet) }
 
-// fires forecasts the first firing at which the finding was seen for as long as the rule's for asks. seen is the
-// scope's observed clock when a run first saw the finding. A negative seen means no run has seen it yet.
+// fires forecasts the first firing at which runs have seen the finding for as long as the rule's `for` asks. seen is
+// the scope's observed clock when a run first saw the finding. A negative seen means no run has seen the finding yet.
 func (g *gatherer) fires(seen time.Duration) {
 	g.foresee(NextFires, func(ahead futureFiring) bool {
 		if seen < 0 {
@@ -69,8 +69,8 @@ func (g *gatherer) fires(seen time.Duration) {
 	})
 }
 
-// resolves forecasts the first firing at which the finding was gone for as long as keep_firing_for asks. Where no run
-// has missed the finding yet, the next run is the first to miss it.
+// resolves forecasts the first firing at which the finding has been gone for as long as keep_firing_for asks. Where no
+// run has missed the finding yet, the next run is the first to miss it.
 func (g *gatherer) resolves(f *ledger.Finding) {
 	missed := f.SinceClock
 	if f.AbsentSince.IsZero() {

@@ -26,7 +26,7 @@ type Look struct {
 	Row       *row.Row
 	Seen      bool // Mode event: an earlier run has seen the row, and no run judges it again.
 	Match     bool
-	Fault     string // Why the condition cannot be judged, or the notice not be written.
+	Fault     string // Why the condition cannot be judged, or why the notice cannot be written.
 	Parts     []Part
 	Group     string // The group of the row.
 	Type      string // The type of the notice that the row would make.
@@ -40,7 +40,7 @@ type Skip string
 // The values of Look.Skipped.
 const (
 	SkipRule       Skip = "about_rule" // The finding is about the rule, not about a row.
-	SkipGroup      Skip = "group"      // The key is that of a group, and no finding of the group is open.
+	SkipGroup      Skip = "group"      // The key is the key of a group, and no finding of the group is open.
 	SkipUnverified Skip = "unverified" // The rule may not run: its statement costs too much.
 )
 

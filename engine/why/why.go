@@ -85,7 +85,8 @@ type Facts struct {
 	Joins       bool     // Another finding in the group causes a new notice.
 	Rises       bool     // A priority higher than Priority causes a new notice.
 	Priority    int
-	// Count is the findings that share a notice, or other deliveries that wait alike. Most is limit.notices.
+	// Count is the number of findings that share a notice, or of further deliveries that wait for the same reason. Most
+	// is limit.notices.
 	Count, Most int
 	Key         string
 	Silences    []string
@@ -199,8 +200,8 @@ func (x *Explainer) recall(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// whyNotLook returns why the source must not be asked. Empty means it may be. A rule whose statement costs too much is
-// not run for an explanation either.
+// whyNotLook returns why Why must not ask the source. Empty means it may ask. A statement that costs too much does not
+// run for an explanation either.
 func (a *Answer) whyNotLook() Skip {
 	if a.Verified || a.Reason == "" || a.Rule.Probe.MaxCost == 0 {
 		return ""
@@ -211,7 +212,7 @@ func (a *Answer) whyNotLook() Skip {
 	return ""
 }
 
-// WhyNotAsked returns why the source did not say how the row is. Empty means it did.
+// WhyNotAsked returns why the source did not say how the row is. Empty means the source said it.
 func (a *Answer) WhyNotAsked() string {
 	switch a.Look.Skipped {
 	case SkipRule:

@@ -1,6 +1,6 @@
-// Package preview shows what a rule would do if it ran now: which rows the probe returns, which of them meet the
-// condition and why the others do not, what happens to each finding, and who would get which notice. It runs the rule
-// as a firing does (trial.Trial), and writes nothing.
+// Package preview shows what a rule would do if it ran now. A Report has the rows of the probe, and says which rows
+// meet the condition and why the other rows do not. It also says what happens to each finding, and who would get which
+// notice. The package runs the rule as a firing does (trial.Trial), and writes nothing.
 //
 //	preview.go  the run
 //	rows.go     the judgement of each row

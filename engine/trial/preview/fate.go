@@ -14,7 +14,7 @@ type Fate string
 
 // The fates.
 const (
-	Pends      Fate = "pends"       // The finding is pending: it waits as long as the rule's for asks.
+	Pends      Fate = "pends"       // The finding is pending: it waits as long as the rule's `for` asks.
 	Fires      Fate = "fires"       // The finding gets its first notice.
 	GoesOn     Fate = "goes_on"     // The finding has a notice and gets no other one.
 	Reminded   Fate = "reminded"    // The finding gets another notice: repeat_interval is over.
@@ -118,7 +118,7 @@ func together(n *notice.Notice, key string) string {
 	return "group"
 }
 
-// pending returns the life of a pending finding. Next is when it fires if every run until then sees its row.
+// pending returns the life of a pending finding. Next is when the finding fires if every run until then sees its row.
 func (l *lifeTable) pending(st finding.State) Life {
 	return Life{Fate: Pends, Since: moment(st.Episode), Next: l.observed(st.SinceClock + l.rule.For)}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // columnMask replaces the values of some columns by masks. Equal values get the same mask in all masked columns of
-// their kind, so that rows that belong together still do. Masks of numbers and times keep the order of the values. They
-// lie on the same side of zero, or of the due time of the run, so that most conditions judge them alike. NULL stays
-// NULL.
+// their kind, so that rows that belong together still belong together. Masks of numbers and times keep the order of the
+// values. A mask lies on the same side of zero, or of the due time of the run, as its value. So most conditions judge
+// both alike. NULL stays NULL.
 type columnMask struct {
 	columns []bool               // Tells whether the column at that position is masked.
 	values  map[string]row.Value // The masks, keyed by the identity of the original value.

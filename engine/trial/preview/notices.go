@@ -62,7 +62,7 @@ func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, err
 	return listed, nil
 }
 
-// later lists the notices that pending findings would get. later runs the same rows through the rule without its for.
+// later lists the notices that pending findings would get. later runs the same rows through the rule without its `for`.
 func (v *view) later(ctx context.Context) error {
 	if v.run.Run.Pending == 0 || v.run.Run.Outcome == ledger.OutcomeFailed {
 		return nil
@@ -100,7 +100,7 @@ func (v *view) later(ctx context.Context) error {
 }
 
 // knownEvents returns the ids of the run's notices that the ledger has already. The rule finds such an event again
-// because of its lag, or because the source shows old rows again.
+// because its watermark was moved back, or because the source shows old rows again.
 func (v *view) knownEvents(ctx context.Context) (map[string]bool, error) {
 	known := map[string]bool{}
 	if v.req.Ledger == nil || v.req.Rule.Mode != rules.ModeEvent || len(v.made) == 0 {

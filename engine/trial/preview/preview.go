@@ -138,7 +138,7 @@ type view struct {
 	lives   *lifeTable
 	start   trial.Start
 	report  *Report
-	// Tells whether an earlier run has seen the row. Nil means the rule has no look_back.
+	// remembers tells whether an earlier run has seen the row. Nil means the rule has no look_back.
 	remembers func(*row.Row) bool
 	made      []ledger.NewNotice               // The notices of all passes, in order.
 	known     map[string]bool                  // The ids of notices of events that the ledger has already.
@@ -205,7 +205,7 @@ func byKey(list []finding.State) map[string]finding.State {
 	return m
 }
 
-// values formats values for people. Nil is NULL.
+// values formats values for people. NULL becomes nil.
 func values(list []row.Value) []*string {
 	out := make([]*string, len(list))
 	for i, v := range list {

@@ -87,7 +87,7 @@ func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, erro
 }
 
 // masked returns the rows with masked columns. masked returns an error where the masks would change which rows meet the
-// condition.
+// condition, or where another column shows a masked value.
 func (p *Preview) masked(names []string) ([]*row.Row, error) {
 	m, err := newMask(names, p.trial.Columns(), p.run.Rows, p.req.Due)
 	if err != nil {

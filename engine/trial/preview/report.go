@@ -36,7 +36,7 @@ type Report struct {
 	Result    *Judgement `json:"result"`   // For per: result. Nil where each row is judged.
 	Findings  []Finding  `json:"findings"` // Findings that no row belongs to, and findings about the rule itself.
 	Notices   []Notice   `json:"notices"`
-	Later     []Notice   `json:"later"` // Notices of pending findings, if these last. Without id and episode.
+	Later     []Notice   `json:"later"` // Notices of pending findings, if the findings last. Without id and episode.
 	LeftOut   LeftOut    `json:"leftOut"`
 	Notes     []string   `json:"notes"` // Facts that a reader must not overlook.
 }
@@ -62,8 +62,8 @@ type Counts struct {
 	Rows    int `json:"rows"`
 	Matched int `json:"matched"`
 	Errored int `json:"errored"`
-	Pending int `json:"pending"` // After the run, as is Firing.
-	Firing  int `json:"firing"`
+	Pending int `json:"pending"` // The number after the run.
+	Firing  int `json:"firing"`  // The number after the run.
 	Notices int `json:"notices"`
 }
 
@@ -108,7 +108,7 @@ type Row struct {
 type Judgement struct {
 	Match   bool     `json:"match"`
 	Because []string `json:"because,omitempty"` // The parts of the condition that were not true.
-	Error   string   `json:"error,omitempty"`   // Why the row cannot be judged, or its notice not be written.
+	Error   string   `json:"error,omitempty"`   // Why the row cannot be judged, or why its notice cannot be written.
 	Key     string   `json:"key,omitempty"`
 	Life
 }
@@ -179,7 +179,7 @@ func frame(req *Request, state ledger.ScopeState, from string, findings []findin
 	return rep
 }
 
-// watermark adds from where to where a run of mode event has read.
+// watermark adds the positions at which a run of mode event began and ended.
 func (v *view) watermark(before ledger.ScopeState) {
 	w := v.req.Rule.Probe.Watermark
 	if w == nil {

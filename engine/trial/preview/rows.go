@@ -46,7 +46,8 @@ func (v *view) rows() (seen map[string]bool, err error) {
 	return j.seen, nil
 }
 
-// pick chooses the rows that the report lists, in the order of the probe. Rows with telling come first in the choice.
+// pick chooses the rows that the report lists, in the order of the probe. Where the report cannot list all rows, pick
+// prefers the rows whose telling is true.
 func (v *view) pick(telling []bool) []int {
 	var first, rest []int
 	for i, t := range telling {
@@ -173,8 +174,8 @@ func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judge
 // mostReasons is the largest number of parts of a condition that because names.
 const mostReasons = 4
 
-// because names the parts of a condition why a row does not meet it. because descends from the whole to the smallest
-// parts that were not true.
+// because names the parts of a condition that explain why a row does not meet the condition. because descends from the
+// whole condition to the smallest parts that were not true.
 func because(list []condition.Part, outcomes []condition.Outcome) []string {
 	var reasons []string
 	var explain func(i int)

@@ -96,7 +96,7 @@ func (f *testFile) start() string {
 	return f.due.In(zone).Format(time.RFC3339)
 }
 
-// kinds returns the kinds of the columns, so that each value is read as the kind that it was.
+// kinds returns the kinds of the columns, so that the test reads each value with the kind that the probe gave.
 func (f *testFile) kinds() *yaml.Node {
 	n := flow()
 	for _, c := range f.columns {

@@ -235,7 +235,7 @@ func (f *flatFields) put(name, value string) {
 	f.values[name] = value
 }
 
-// text is a value as a rule file would have it.
+// text returns a value as a rule file would have it.
 func text(v reflect.Value) string {
 	if v.Kind() == reflect.Interface {
 		if v.IsNil() {

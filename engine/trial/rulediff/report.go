@@ -63,11 +63,11 @@ type Side struct {
 	Notices int    `json:"notices"`
 }
 
-// Effect compares the findings after the next run of the new version with those after the next run of the old one. Each
-// finding is in one of the fields before Again. A finding may be in Again as well.
+// Effect compares the findings after the next run of the new version with the findings after the next run of the old
+// version. Each finding is in one of the fields before Again. A finding may be in Again as well.
 type Effect struct {
 	Fire    Keys `json:"fire"`    // Only the new version sends a notice. For mode event: rows.
-	Pend    Keys `json:"pend"`    // Pending in the new version. In the old one they do not exist or fire.
+	Pend    Keys `json:"pend"`    // Pending in the new version. In the old version they fire, or do not exist.
 	Resolve Keys `json:"resolve"` // Firing in the old version, and gone in the new one.
 	Keep    Keys `json:"keep"`    // They have a notice. They go on in the new version, and are gone in the old one.
 	// Pending in the old version, and gone in the new one. For mode event: rows without a notice in the new one.

@@ -45,7 +45,7 @@ func (r *runner) check(s *suite) {
 	}
 }
 
-// unknown finds a rule or scope that does not exist. For a rule with problems it points to these.
+// unknown finds a rule or scope that does not exist. For a rule with problems it points to these problems.
 func (s *suite) unknown(t *Test) (problem.Problem, bool) {
 	var ids, scopes []string
 	for _, rule := range s.set.Rules {
@@ -88,8 +88,8 @@ func quoted(names []string) []string {
 	return list
 }
 
-// uneven finds a row whose columns differ from those of the test's first row. A probe returns all its columns. Without
-// the check a typing error in the name of a column would become a NULL in the right one.
+// uneven finds a row whose columns differ from the columns of the test's first row. A probe returns all its columns.
+// Without the check a typing error in the name of a column would become a NULL in the right column.
 func (s *suite) uneven(t *Test) (problem.Problem, bool) {
 	rows := t.rows()
 	for _, r := range rows {

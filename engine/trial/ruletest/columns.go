@@ -24,7 +24,7 @@ type stagedColumn struct {
 }
 
 // gather returns the columns of the rows, sorted by name. said has the kinds that the author gives, keyed by prefix +
-// name.
+// name or by the name alone.
 func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cells, string, string)) []stagedColumn {
 	values := map[string][]cell{}
 	for _, r := range rows {

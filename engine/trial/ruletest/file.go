@@ -41,7 +41,7 @@ type Test struct {
 type Step struct {
 	At     time.Duration // The time after the start at which the run is due.
 	Rows   []cells       // The rows that the probe returns.
-	Tables []tableRows   // The tables that the probe reads. Nil means Rows or Fault is set.
+	Tables []tableRows   // The tables that the probe reads. Nil means the step has rows or a fault instead.
 	Fault  string        // Why the scan fails. Empty means it does not fail.
 	Expect *Expect       // Nil means the step expects nothing and only prepares later steps.
 
@@ -210,8 +210,8 @@ func (*plainMap) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.No
 	}
 }
 
-// Load reads test files. Each path is a file, or a folder whose tests are read (see rules.IsTest), in folders below it
-// as well. Load returns all their problems.
+// Load reads test files. Each path is a file or a folder. In a folder, and in the folders below it, Load reads the
+// files that are tests (see isTest). Load returns the problems of all files.
 func Load(paths []string) ([]*File, problem.List) {
 	var files []*File
 	var problems problem.List

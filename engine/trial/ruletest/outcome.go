@@ -142,8 +142,9 @@ func deliverOf(targets []ledger.Target) []any {
 	return list
 }
 
-// named replaces each entry of deliver for which a test writes only a name by the sink's name. Where the test has more
-// or fewer entries, it replaces the entries with strategy immediate.
+// named replaces entries of got, the field deliver of a notice, with the names of their sinks. named does so for each
+// entry for which the test writes only a name. Where the test has more or fewer entries than got, named does so for
+// each entry with strategy immediate.
 func named(want *strictyaml.Node, got any) any {
 	entries, ok := got.([]any)
 	if !ok || want.Kind != strictyaml.Sequence {
@@ -179,7 +180,7 @@ func byField(a, b string) int {
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 
-// bare matches texts that YAML reads as strings without quotes, except for words.
+// bare matches texts that YAML reads as strings without quotes, except for the texts in words.
 var (
 	bare  = regexp.MustCompile(`^[\pL_/][\pL\pN_ ./()+-]*$`)
 	words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}

@@ -100,7 +100,8 @@ func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 	}
 	slots := p.tables.slots(tables)
 	try := func(kinds []row.Kind) (problem.List, error) {
-		staged, _, _ := p.tables.stage(tables, kinds, &Step{}) // Only the shape of the tables matters, so without rows.
+		// Only the columns of the tables matter, so the tables get no rows.
+		staged, _, _ := p.tables.stage(tables, kinds, &Step{})
 		columns, err := describe(ctx, p.db, staged, p.stmt)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

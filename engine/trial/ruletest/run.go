@@ -264,7 +264,7 @@ type Failure struct {
 }
 
 // hurry explains a common mistake. The time between two runs counts towards `for` only up to the schedule's shortest
-// interval. So a step of ten minutes counts as five minutes for a rule that runs every five.
+// interval. So a step of ten minutes counts as five minutes for a rule that runs every five minutes.
 func hurry(r *rules.Rule, t *Test, at *Step) []string {
 	if r.For == 0 && r.KeepFiringFor == 0 {
 		return nil

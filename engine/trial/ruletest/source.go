@@ -16,7 +16,7 @@ type script struct {
 	columns   []row.Column
 	watermark []int             // The positions of the watermark's columns.
 	marks     []string          // The names of the watermark's parameters.
-	sessions  scanners.Sessions // Nil where no step has tables.
+	sessions  scanners.Sessions // Nil where no step has tables and there is no real engine.
 
 	step   stepScene
 	passes int // The scans of the step so far.

@@ -17,7 +17,7 @@ import (
 )
 
 // cell is a written value. A text may have a second meaning. YAML has no decimals that keep their digits, so people
-// write "-3"; and a time in quotes is a text for YAML.
+// write "-3". A time in quotes is a text for YAML.
 type cell struct {
 	node  *strictyaml.Node
 	value row.Value // The value as YAML has it.
@@ -28,7 +28,7 @@ type cell struct {
 type cellFault struct{ message, hint string }
 
 var (
-	numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) // 007 is the name of something
+	numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) // 007 is no number: it may be a name.
 	integer = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 )
 
@@ -242,7 +242,7 @@ func (r *reader) start(n *strictyaml.Node) time.Time {
 	return at
 }
 
-// order checks the order of the steps, and that a step expects something.
+// order checks the order of the steps, and that at least one step expects something.
 func (r *reader) order(t *Test, n *strictyaml.Node) {
 	expects := false
 	for i, s := range t.Steps {
