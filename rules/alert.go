@@ -21,7 +21,7 @@ const (
 // highest one (5), which rules use for emergencies.
 const AlertPriority = 4
 
-// longestFault is the most bytes of an error that a notice about a rule carries.
+// longestFault is the maximum length of an error in a notice about a rule, in bytes.
 const longestFault = 500
 
 // AlertWarehouse returns the warehouse of notices about the rule itself. It is notice.warehouse where that expression
@@ -37,7 +37,7 @@ func (r *Rule) AlertWarehouse() (string, bool) {
 }
 
 // AlertDraft drafts a notice about the rule itself. kind says whether the probe returns no rows, runs fail, or rows
-// cannot be judged. since is when this began. The rule must have an AlertWarehouse.
+// cannot be judged. since is the time at which that state began. The rule must have an AlertWarehouse.
 func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDraft {
 	t := catalog.BuiltIn()[catalog.NoData]
 	if kind != AlertNoData {

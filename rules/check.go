@@ -13,7 +13,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Site is what a site has configured, for Check.
+// Site holds the sources, sinks and types that a site has configured, for Check.
 type Site struct {
 	Sources []string
 	Sinks   deliver.Sinks

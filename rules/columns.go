@@ -10,8 +10,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Column declares the values of a probe's column, where the database's own type does not say it: times in a text
-// column, for example.
+// Column declares the kind of the values in a column of the probe. A rule needs it where the database's own type does
+// not say the kind: times in a text column, for example.
 type Column struct {
 	Type     string
 	Format   string `json:",omitempty"` // For time and date: Go's reference time, written as the column would write it.
@@ -71,8 +71,8 @@ func (p *Probe) Statement() (*probe.Statement, []probe.Fault) {
 	return stmt, nil
 }
 
-// columnForms checks the declared columns as far as the rule alone shows. declare checks them against the database's
-// columns.
+// columnForms checks the declared columns against the rule and its SQL. declare checks the declared columns against the
+// database's columns.
 func (v *validator) columnForms(stmt *probe.Statement) {
 	for _, name := range sortedKeys(v.r.Probe.Columns) {
 		c, path := v.r.Probe.Columns[name], "probe.columns."+name

@@ -17,7 +17,7 @@ import (
 )
 
 // Compile checks the rule against the columns and the catalogue. It returns every problem, and a nil Program where
-// there is a problem.
+// there is a problem. Where columns are bad, it returns the problems of the columns only.
 func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
 	typ, found := dataOf(r, types)
 	whole := r.Of(&typ)
@@ -243,7 +243,7 @@ func (c *compiler) texts() {
 	w.Words = message.NewWords(titles, bodies)
 }
 
-// ofType binds templates of the type. They were checked when the type entered the catalogue, so faults are rare.
+// ofType binds templates of the type. The catalogue has checked the templates before, so faults are rare.
 func (c *compiler) ofType(zone *time.Location, bind func(*time.Location) (message.Bounds, []catalog.Fault)) message.Bounds {
 	bound, faults := bind(zone)
 	for _, f := range faults {

@@ -1,4 +1,5 @@
-// Package rules reads rule files, which implementation teams write. docs/reference/rule-file.md describes their language.
+// Package rules reads rule files, which implementation teams write. docs/reference/rule-file.md describes the language
+// of these files.
 //
 //	Load      reads files into a Set. It decodes strictly, merges (defaults < rule < scope) and validates.
 //	          It reports every problem with its place.

@@ -17,7 +17,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// subject is what a notice is about: one row, the rows of a group in the order of their keys, or those of a result.
+// subject holds the rows that a notice is about: one row, the rows of a group in the order of their keys, or the rows
+// of a result.
 type subject struct {
 	rows   []*row.Row
 	result bool
@@ -263,7 +264,8 @@ func (e entry) one(s subject) (at time.Time, ok bool, err error) {
 var errRequired = errors.New("is NULL, but the type requires it")
 
 // fitting lists the kinds of values that a field takes. A text field takes numbers, because a WMS often has numbers as
-// the names of bins and articles. JSON is not listed: the kind of a member shows only with each row.
+// the names of bins and articles. Only text fields take JSON as it is. For other fields the kind of a value from a JSON
+// column shows only with each row.
 var fitting = map[catalog.FieldKind][]row.Kind{
 	catalog.String:  {row.Text, row.JSON, row.Int, row.Decimal},
 	catalog.Int:     {row.Int},
@@ -320,7 +322,7 @@ func fit(want catalog.FieldKind, v row.Value) (row.Value, error) {
 	return v, nil
 }
 
-// bounded makes a text valid UTF-8 and cuts it to at most most bytes. A text that was cut ends in "…".
+// bounded makes a text valid UTF-8. It cuts a text that has more bytes than most. A text that was cut ends in "…".
 func bounded(s string, most int) string {
 	if len(s) > most {
 		const mark = "…"

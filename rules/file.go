@@ -82,8 +82,8 @@ func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List)
 	return made, problems
 }
 
-// scopes makes a Rule for each scope of the list. problems holds what is known so far, and comes back with the problems
-// of the scopes. It skips entries that did not decode, because problems has them already.
+// scopes makes a Rule for each scope of the list. problems holds the problems so far. scopes returns them together with
+// the problems of the scopes. It skips entries that did not decode, because problems has their faults already.
 func (fr *fileReader) scopes(id string, base draft, field *strictyaml.Field, scopes []scopeSpec, problems problem.List) ([]*Rule, problem.List) {
 	var made []*Rule
 	if len(scopes) == 0 && field.Value.Kind == strictyaml.Sequence {

@@ -118,8 +118,8 @@ func LintColumns(r *Rule, columns []row.Column) problem.List {
 // mostAtFirst is the most notices that a first run sends without a warning.
 const mostAtFirst = 50
 
-// LintFirstRun returns a warning where the first run of the rule would send many notices. notices is their number
-// without digests.
+// LintFirstRun returns a warning where the first run of the rule would send many notices. notices is the number of
+// notices without digests.
 func LintFirstRun(r *Rule, notices int) problem.List {
 	if notices <= mostAtFirst || r.FirstRun == FirstRunBaseline {
 		return nil

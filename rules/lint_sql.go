@@ -64,8 +64,8 @@ func mistyped(c *probe.LiteralComparison, col *row.Column, all []probe.LiteralCo
 	return "", "", ""
 }
 
-// isFixedWidth tells whether the SQL orders the column by another text of the same length as well. Codes of fixed width
-// are compared in this way: BETWEEN '100' AND '199'.
+// isFixedWidth tells whether the SQL also compares the column, by <, > or BETWEEN, with another text of the same
+// length. Rules compare codes of fixed width in this way: BETWEEN '100' AND '199'.
 func isFixedWidth(c *probe.LiteralComparison, all []probe.LiteralComparison) bool {
 	for i := range all {
 		o := &all[i]

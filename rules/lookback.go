@@ -13,7 +13,7 @@ import (
 // LookBack says how far below its watermark a rule reads again, to find rows of transactions that committed late. At
 // most one field is set. The zero value reads nothing again.
 type LookBack struct {
-	Time    time.Duration `json:",omitempty"` // The rule reads rows again that came up within this time.
+	Time    time.Duration `json:",omitempty"` // The rule reads again the rows that came up within this time.
 	Numbers int64         `json:",omitempty"` // The distance in numbers of the watermark's first column.
 }
 

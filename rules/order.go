@@ -58,7 +58,8 @@ func (p *Program) orderOf(s subject) (string, error) {
 	return lowest.String(), nil
 }
 
-// serviceOrder makes an order from the value of the expression. It keeps three digits after the point.
+// serviceOrder makes an order from the value of the expression. It keeps three digits after the point of a number, and
+// the microseconds of a time.
 func serviceOrder(v row.Value) (item.ServiceOrder, error) {
 	switch v.Kind() {
 	case row.Null:

@@ -22,8 +22,8 @@ type PositionError struct {
 func (e *PositionError) Error() string { return fmt.Sprintf("%q %s; write %s", e.Text, e.Why, e.Want) }
 
 // Position makes a watermark from texts: one for each column, or a single text with commas between the values. A
-// duration counts back from now. present is the present watermark, or nil. It gives the kind of columns whose kind is
-// known only with their rows. The error is a *PositionError.
+// duration counts back from now. present is the present watermark, or nil. For a JSON column, the kind of the value
+// comes from present. The error is a *PositionError.
 func (p *Program) Position(texts []string, present []row.Value, now time.Time) ([]row.Value, error) {
 	columns := p.rule.Probe.Watermark.Columns
 	if len(texts) == 1 && len(columns) > 1 {
@@ -44,8 +44,8 @@ func (p *Program) Position(texts []string, present []row.Value, now time.Time) (
 	return values, nil
 }
 
-// watermarkKind returns the kind of column i of the watermark. A JSON column takes it from the present watermark, else
-// from the initial value.
+// watermarkKind returns the kind of column i of the watermark. For a JSON column, the kind comes from the present
+// watermark, else from the initial value.
 func (p *Program) watermarkKind(i int, present []row.Value) row.Kind {
 	switch {
 	case p.kinds[i] != row.JSON:
@@ -102,9 +102,9 @@ func (w *Watermark) InitialText() string {
 	return string(b)
 }
 
-// LintInitial returns a warning where `initial` was changed after the watermark had begun, since the change has no
-// effect. recorded is the InitialText with which the watermark began; "" means that it is not known. position is the
-// present watermark.
+// LintInitial returns a warning where `initial` was changed after the watermark had begun, because the change has no
+// effect. recorded is the InitialText with which the watermark began. An empty recorded means that this text is not
+// known. position is the present watermark.
 func LintInitial(r *Rule, recorded string, position []row.Value) problem.List {
 	w := r.Probe.Watermark
 	if w == nil || recorded == "" || recorded == w.InitialText() {

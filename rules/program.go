@@ -14,8 +14,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Program is a rule compiled against the columns of its prepared probe. It is not safe for
-// concurrent use; a run borrows its own with Borrow.
+// Program is a rule compiled against the columns of its prepared probe. It is not safe for concurrent use. Each run
+// gets a program for itself with Borrow.
 type Program struct {
 	rule        *Rule
 	typ         catalog.Type
@@ -25,7 +25,7 @@ type Program struct {
 	order       *condition.Program // nil: fixedOrder is the order
 	fixedOrder  string
 	fixed       int
-	key         []int // positions of columns, as group and watched are
+	key         []int // positions of columns; so are group, watched and watermark
 	group       []int // nil: the rule does not group
 	split       int   // position of a column; 0 without split_by
 	watched     []int // the columns of notify_again_on; nil: none
@@ -41,7 +41,7 @@ type Program struct {
 	spare       *sync.Pool     // clones for Borrow; a program and its clones share one pool
 }
 
-// ruleWords are the templates of title and body. Where the rule has none, they are those of its type.
+// ruleWords holds the templates of title and body. Where the rule has no title or body, it holds the type's templates.
 type ruleWords struct {
 	message.Words
 	typeTitle, typeBody bool         // The text comes from the type, so its template sees the fields and not the rows.
@@ -268,8 +268,8 @@ func (p *Program) InitialWatermark(now time.Time) []row.Value {
 	return values
 }
 
-// Uses returns for each column the fields of the rule that read it, in the order of the rule reference. columns must be
-// those that the program was compiled with. A column without uses can be left out of the probe.
+// Uses returns for each column the fields of the rule that read the column, in the order of the rule reference. columns
+// must be the columns with which the program was compiled. A column without uses can be left out of the probe.
 func (p *Program) Uses(columns []row.Column) [][]string {
 	uses := make([][]string, len(columns))
 	note := func(what string, at ...int) {

@@ -63,7 +63,8 @@ const (
 	PerResult Per = "result" // the result as a whole; the condition sees `rows` and `row_count`
 )
 
-// Limit bounds the notices of one run. Digests, one for each warehouse, cover all other findings, so no finding is lost.
+// Limit bounds the notices of one run. Digests cover all other findings, one digest for each warehouse. So no finding
+// is lost.
 type Limit struct {
 	Notices int // How many findings, in the order of their keys, get a notice of their own. 0 means no limit.
 }
@@ -116,9 +117,9 @@ type Rule struct {
 	File     string // The file that the rule was read from.
 	Checksum string // A checksum of the fields above except File. It changes when the meaning of the rule changes.
 
-	// Kin is equal for scopes of a rule that differ only in their names and parameters. Such scopes have the same time
-	// zone and no overrides of their own, and can share one compiled Program. Kin is empty for a rule without scopes,
-	// and for a rule whose file lists a single scope.
+	// Kin is equal for scopes of a rule that differ only in their names and in the values of parameters. Such scopes
+	// have the same time zone and the same other overrides, so they can share one compiled Program. Kin is empty for a
+	// rule without scopes, and for a rule whose file lists a single scope.
 	Kin string `json:"-"`
 
 	origin origin // The places of the fields in File, for problems that later checks find.
@@ -200,7 +201,8 @@ type AppliedEntry struct {
 	At    time.Time // The value of the entry's `at`. Zero means that the delivery begins at once.
 }
 
-// everywhere returns all entries of deliver without a time, for notices that are not about a row.
+// everywhere returns all entries of deliver, each without a time. It serves notices about the rule itself, and rules
+// whose entries have no expression.
 func everywhere(r *Rule) []AppliedEntry {
 	list := make([]AppliedEntry, len(r.Deliver))
 	for i := range list {

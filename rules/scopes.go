@@ -25,7 +25,7 @@ type ScopeQuery struct {
 	// The query must return a column called "name". It may return timezone, and columns with the names of the rule's
 	// parameters.
 	SQL   string
-	Every time.Duration // How often the cluster asks the query.
+	Every time.Duration // How often the cluster runs the query.
 }
 
 // Statement parses the query, which takes no parameters.
@@ -37,8 +37,8 @@ func (q *ScopeQuery) Statement() (*probe.Statement, []probe.Fault) {
 	return stmt, faults
 }
 
-// Question returns a hash of the query and of the parameters that it may return. When the question of a rule changes,
-// the node asks the query at once.
+// Question returns a hash of the query, its source, and the parameters that the query may return. When the question of
+// a rule changes, the node runs the query at once.
 func (r *Rule) Question() string {
 	kinds := map[string]string{}
 	for name, value := range r.Probe.Params {
@@ -51,7 +51,8 @@ func (r *Rule) Question() string {
 	return scopelist.Hash(string(text))
 }
 
-// Placeholder marks a Rule that stands for a rule whose scopes come from a query and are not known. It never runs.
+// Placeholder marks a Rule without a real scope. The Rule stands for a rule whose scopes come from a query. It never
+// runs.
 type Placeholder string
 
 // The placeholders.
@@ -69,7 +70,8 @@ const (
 // MadeUpScope is the name of the invented scope of a MadeUp rule.
 const MadeUpScope = "SCOPE"
 
-// WhyNot says with a code why a placeholder does not run.
+// WhyNot returns the reason why a placeholder does not run. The text begins with a code. The empty Placeholder has no
+// reason.
 func (p Placeholder) WhyNot() string {
 	switch p {
 	case Waiting:
@@ -220,7 +222,7 @@ type scopeQuerySpec struct {
 	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"How often one node of the cluster runs the query."`
 }
 
-// defaultScopesEvery is how often the cluster asks a query for scopes, where the rule does not say it.
+// defaultScopesEvery is how often the cluster runs a query for scopes, where the rule does not say how often.
 const defaultScopesEvery = 5 * time.Minute
 
 // DecodeYAML implements strictyaml.Decodable.

@@ -183,8 +183,8 @@ func (l *loader) finish() *Set {
 	return l.set
 }
 
-// file reads one file. A problem of the file as a whole removes all its rules, and the problems of the rules are
-// reported as well. file ignores a rule test, unless the caller has named it as a rule file.
+// file reads one file. A problem of the file as a whole removes all its rules; file then reports the problems of the
+// rules as well. file ignores a rule test, unless the caller has named it as a rule file.
 func (l *loader) file(path string, src []byte, named bool) {
 	f, problems := strictyaml.Parse(path, src)
 	test := f != nil && IsTest(f.Root)

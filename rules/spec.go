@@ -91,7 +91,7 @@ type watermarkSpec struct {
 	Columns []string      `yaml:"columns,required" doc:"Columns of the probe whose values grow with every new row. :wm_<column> has the value up to which the last run has read."`
 	Initial Scalars       `yaml:"initial" text:"lines" doc:"For each column, the value after which the first run begins to read. For a time also a duration before the first run, such as \"-1h\"."`
 	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time minus this duration, so that the watermark does not pass rows of transactions that commit late."`
-	// LookBack is nil where nothing is written.
+	// LookBack is nil where the file does not have the field.
 	LookBack *lookBackSpec `yaml:"look_back" doc:"How far below the watermark each run reads again, for rows of transactions that commit late. A duration such as 10m, or a difference of the first column's numbers, such as 5000. 0: nothing is read again. No row is judged twice. By default 5m if the first column's initial value is a number, else 0."`
 }
 

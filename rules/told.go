@@ -109,8 +109,8 @@ func (r *Reach) Any(is func(t *Told) bool) bool {
 	return false
 }
 
-// Warehouses returns the warehouses that the rules name, sorted. all is true where the warehouse of some notice depends
-// on the row, so that any warehouse is possible.
+// Warehouses returns the warehouses that the rules name, sorted. all is true where the warehouse of at least one kind
+// of notice depends on the row. Then any warehouse is possible.
 func (r *Reach) Warehouses() (names []string, all bool) {
 	return slices.Clone(r.warehouses), r.anywhere
 }

@@ -127,7 +127,7 @@ func (v *validator) groupWarehouse() {
 // alerts checks that notices about the rule itself have a warehouse.
 func (v *validator) alerts() {
 	if _, ok := v.r.AlertWarehouse(); ok || !v.has("notice.warehouse") {
-		return // notice reports a warehouse that is missing
+		return // v.notice reports a warehouse that is missing
 	}
 	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
 		if policy == PolicyAlert && (path != "no_data" || v.r.Mode != ModeEvent) {

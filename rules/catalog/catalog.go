@@ -60,7 +60,7 @@ type Catalog map[string]Type
 // Codes returns the codes of the types, sorted.
 func (c Catalog) Codes() []string { return slices.Sorted(maps.Keys(c)) }
 
-// Code returns the code of the type that name means: name is a code or an id. It returns name where there is no such
+// Code returns the code of a type. name is the code or the id of the type. Code returns name where there is no such
 // type.
 func (c Catalog) Code(name string) string {
 	if _, ok := c[name]; ok {
@@ -90,7 +90,7 @@ const (
 // ItemEvent is the code of the type of notices about events of items, which queues send to push channels.
 const ItemEvent = ReservedPrefix + "ITEM"
 
-// BuiltIn returns Tallyman's own types, which every catalogue has.
+// BuiltIn returns Tallyman's own types. Callers add them to the catalogue of every site.
 func BuiltIn() Catalog {
 	const category = "SYSTEM"
 	fields := func(more map[string]Field) map[string]Field {
@@ -248,7 +248,7 @@ func placed(f *strictyaml.File, n *strictyaml.Node, faults []Fault) problem.List
 	return l
 }
 
-// The codes of a type's faults, beside those of strictyaml.
+// The codes of a type's faults, in addition to the codes of strictyaml.
 const (
 	CodeBadName     = "bad_name"
 	CodeBadID       = "bad_id"

@@ -15,16 +15,16 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Defaults are the texts, priority, labels and deliveries of a type's notices, where neither the rule nor the sender
-// says them. Retention of the type says how long a notice lives.
+// Defaults are the texts, priority, modal, labels and deliveries of a type's notices. They count where neither the rule
+// nor the sender says anything else. Retention of the type says how long a notice lives.
 type Defaults struct {
 	Title    message.Texts     `json:"title,omitempty" yaml:"title" text:"lines"` // Templates over the fields.
 	Body     message.Texts     `json:"body,omitempty" yaml:"body" text:"lines"`
 	Priority int               `json:"priority,omitempty" yaml:"priority" min:"1" max:"5"` // 0 means notice.DefaultPriority.
 	Modal    string            `json:"modal,omitempty" yaml:"modal" enum:"silent,popup"`   // Empty means silent.
 	Labels   map[string]string `json:"labels,omitempty" yaml:"labels"`
-	// Deliver is nil where the type does not say it. A notice that is sent over the API then goes to the inbox, and a
-	// rule must have a deliver of its own.
+	// Deliver is nil where the type names no sinks. A notice that is sent over the API then goes to the inbox. A rule
+	// must then name its sinks itself.
 	Deliver []deliver.Entry `json:"deliver,omitempty" yaml:"deliver"`
 }
 

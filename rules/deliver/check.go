@@ -12,7 +12,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The codes of faults, beside those of strictyaml.
+// The codes of faults, in addition to the codes of strictyaml.
 const (
 	CodeDuplicateName = "duplicate_name"
 	CodeConflict      = "conflict"
@@ -24,8 +24,8 @@ const (
 	CodeUnknownSink   = "unknown_sink"
 )
 
-// Fault says what is wrong with a field of an entry. Field is a path such as "[0].delay"; in faults of Entry.Faults and
-// Entry.Beyond it is the name alone, such as "delay".
+// Fault says what is wrong with a field of an entry. Field is a path such as "[0].delay". In faults of Entry.Faults and
+// Entry.Beyond, Field is the name alone, such as "delay".
 type Fault struct {
 	Field, Code, Message, Hint string
 }

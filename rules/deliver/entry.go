@@ -34,7 +34,7 @@ const immediate = "immediate"
 // StrategyOf returns the strategy for the name that a file uses.
 func StrategyOf(name string) Strategy { return Strategy(strings.TrimPrefix(name, immediate)) }
 
-// Unless says what cancels a delivery that still waits. The empty Unless means that nothing does.
+// Unless says what cancels a delivery that still waits. The empty Unless means that nothing cancels the delivery.
 type Unless string
 
 // The values of Unless.
@@ -44,7 +44,8 @@ const (
 	UnlessResolved Unless = "resolved"
 )
 
-// Until says how long an important delivery is tried. The empty Until means until the notice expires.
+// Until says how long an important delivery is tried. The empty Until means that the attempts end when the notice
+// expires.
 type Until string
 
 // UntilSent means that the attempts go on after the notice has expired.
@@ -57,7 +58,7 @@ type Entry struct {
 	Within   time.Duration // For timed.
 	Delay    time.Duration // For delayed, where At gives no time.
 	At       string        // For delayed, in rules only: an expression for the time of the first attempt.
-	Retry    int           // For delayed: how many attempts may follow one that failed for a while.
+	Retry    int           // For delayed: how many attempts may follow the first, after transient errors.
 	Unless   Unless        // For delayed.
 	Until    Until         // For important.
 	When     string        // In rules only: a condition. Empty means every notice.

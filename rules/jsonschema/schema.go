@@ -120,7 +120,7 @@ func (s *Schema) Text() ([]byte, error) {
 	return append(b.Bytes(), '\n'), err
 }
 
-// Schemer is a value that decodes itself (strictyaml.Decodable) and returns the schema of what it takes.
+// Schemer is a value that decodes itself (strictyaml.Decodable) and returns the schema of the values that it takes.
 type Schemer interface {
 	JSONSchema() *Schema
 }

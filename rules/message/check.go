@@ -121,8 +121,8 @@ func (w *walk) loop(n *parse.RangeNode, on dot) {
 	w.list(n.ElseList, on)
 }
 
-// overRows tells whether the pipeline is .rows alone. For a range with two variables it changes the name in the tree,
-// so that rendering also gives the positions of the rows.
+// overRows tells whether the pipeline is .rows alone. For a range with two variables, overRows changes the name in the
+// tree. Rendering then also gives the positions of the rows.
 func (w *walk) overRows(p *parse.PipeNode, on dot) bool {
 	if len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 1 {
 		return false
@@ -285,9 +285,9 @@ func (w *walk) column(path []string, at parse.Pos, n parse.Node, each bool) {
 	}
 }
 
-// rehearse renders sample rows, and takes every branch of the template. It finds a helper that gets a value of the
-// wrong kind when the rule is loaded, and not with the first row. That works because helpers fail only on the kind of a
-// value, never on its content.
+// rehearse renders sample rows, and takes every branch of the template. So a helper that gets a value of the wrong kind
+// fails when the template is bound to columns, and not with the first row. That works because helpers fail only on the
+// kind of a value, never on its content.
 func (t *Template) rehearse(columns []row.Column, as *Bound) []Fault {
 	flat := t.tree.Copy()
 	flat.Root = flatten(flat.Root)

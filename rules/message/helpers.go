@@ -76,8 +76,8 @@ func helperNames() []string {
 	return names
 }
 
-// functions returns the helpers. Dates are written in the zone. The texts that helpers read count as work on out. The
-// helpers and, or and not are those of text/template.
+// functions returns the helpers. The helper date writes times in the zone. The texts that helpers read count as work on
+// out. The helpers "and", "or" and "not" come from text/template itself.
 func functions(zone *time.Location, out *limitedText) template.FuncMap {
 	onText := func(fn func(string) string) func(any) (string, error) {
 		return func(v any) (string, error) { return fn(textOf(v)), out.work(cost(v)) }

@@ -54,11 +54,11 @@ type Template struct {
 type ref struct {
 	name string
 	at   parse.Pos
-	each bool // The column is that of a row in a range.
+	each bool // The column belongs to a row of a range.
 }
 
-// Outside returns a fault for each column that a template over rows may not name outside of range. It may name the
-// columns in common only, because all rows have the same value there.
+// Outside returns a fault for each column that a template over rows may not name outside of range. Outside of range the
+// template may name only the columns in common, because all rows have the same value there.
 func (t *Template) Outside(common []string) []Fault {
 	var faults []Fault
 	for _, r := range t.refs {

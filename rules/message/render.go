@@ -32,8 +32,8 @@ func (b *Bound) RenderRows(rows []*row.Row) (string, error) {
 	return strings.ToValidUTF8(b.out.String(), "\uFFFD"), nil
 }
 
-// execute runs the template into b.out. Columns outside of {{ range }} have the values of the first row. The error is
-// that of text/template.
+// execute runs the template into b.out. Columns outside of {{ range }} have the values of the first row. The error
+// comes from text/template unchanged.
 func (b *Bound) execute(rows []*row.Row) error {
 	b.out.reset()
 	for _, i := range b.columns {
@@ -116,7 +116,7 @@ type limitedText struct {
 
 func (l *limitedText) reset() { *l = limitedText{text: l.text[:0]} }
 
-// work counts work before it is done. It returns an error where that is too much.
+// work adds n to the work so far, before the caller does the work. It returns an error where the sum exceeds maxWork.
 func (l *limitedText) work(n int) error {
 	if l.done += n; l.done <= maxWork {
 		return nil
@@ -195,8 +195,8 @@ func arguments(p *parse.PipeNode) int {
 	return n
 }
 
-// A template sees NULL as the empty text, which prints as nothing and is false in an if. It sees a bool, an int and a
-// text as the same type of Go. The types below serve the other kinds; they print themselves.
+// A template sees NULL as the empty text, which prints as nothing and is false in an if. It sees a Bool, an Int and a
+// Text as bool, int64 and string. The types below serve the other kinds; they print themselves.
 
 // decimal is a Decimal. In text/template an empty slice counts as false, and a struct always counts as true. So a
 // decimal is a slice of one value. For zero the slice is empty, and the value lies after its end.

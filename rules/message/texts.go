@@ -90,8 +90,8 @@ func NewWords(titles, bodies Bounds) Words {
 	return w
 }
 
-// pick chooses the language whose text serves for lang: lang itself, else the text without a language, else English,
-// else the first language by its code. It returns lang where there is no text at all.
+// pick chooses the language whose text serves for lang. The first of these with a text counts: lang itself, the text
+// without a language, English, the other languages by their codes. pick returns lang where there is no text at all.
 func (b Bounds) pick(lang string) string {
 	for _, l := range append([]string{lang, "", "en"}, slices.Sorted(maps.Keys(b))...) {
 		if _, ok := b[l]; ok {

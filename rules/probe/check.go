@@ -132,7 +132,8 @@ func (c *checker) opensBody(i int) bool {
 	return next.Kind == Quoted || next.Kind == Word && !continuesExpression[next.Name()]
 }
 
-// isMain tells whether the word at index i is the verb after the CTEs of a WITH. A statement has one such verb.
+// isMain tells whether the word at index i is the verb after the CTEs of a WITH. A statement has one such verb, so
+// isMain sets main when the walk has reached the verb.
 func (c *checker) isMain(i int) bool {
 	before := c.at(i - 1)
 	if !c.with || c.main || c.depth != 0 || before.Is("with") || before.Is("recursive") || before.Is(",") {
@@ -194,7 +195,7 @@ var (
 )
 
 // refusedNames and refusedPrefixes list functions that do more than read. A read-only transaction would refuse some of
-// them anyway; they are here to get a better message. It would allow the others.
+// these functions anyway; the list gives them a better message. The transaction would allow the others.
 var refusedNames = map[string]Refusal{
 	"set_config": setsSession, "setseed": setsSession,
 	"get_lock": takesLock, "release_lock": takesLock, "release_all_locks": takesLock,

@@ -27,7 +27,7 @@ type Comparison struct {
 const Asked = "tallyman_asked"
 
 // Comparisons returns the comparisons of columns with built-in times. Column and time must stand directly beside the
-// operator; a comparison with the result of a function is not returned.
+// operator. Comparisons leaves out a comparison with the result of a function.
 func (s *Statement) Comparisons() []Comparison {
 	tokens, _ := Lex(s.Text)
 	r := &comparisonReader{forms: s.forms, checker: checker{sql: s.Text, tokens: tokens}}
@@ -86,7 +86,7 @@ func (r *comparisonReader) operatorBefore(i int) (int, bool) {
 	return at + 1, at < i
 }
 
-// notBefore returns the first token of BETWEEN or NOT BETWEEN, whose BETWEEN is at token i.
+// notBefore returns the first token of the operator whose BETWEEN is token i: the NOT of NOT BETWEEN, else the BETWEEN.
 func (r *comparisonReader) notBefore(i int) int {
 	if r.at(i - 1).Is("not") {
 		return i - 1
@@ -213,9 +213,9 @@ func nesting(t Token) int {
 	return 0
 }
 
-// Declare returns a statement in which a built-in time that is compared with one of the columns is a separate
-// parameter, such as now.created. Its value has the form of the column. The SQL may use the column's name from before
-// AS. A time that is part of a calculation cannot have the form, and is a fault.
+// Declare returns a statement with separate parameters for the built-in times that the SQL compares with one of the
+// columns. Such a parameter is called now.created, for example, and its value has the form of the column. The SQL may
+// compare the name that stands before AS. A time that is part of a calculation cannot have the form, and is a fault.
 func (s *Statement) Declare(columns []string) (*Statement, []Fault) {
 	if len(columns) == 0 {
 		return s, nil

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// MySQL reports SQL that MySQL and MariaDB read in another way than Parse, and features that only they have and a probe
-// cannot use. Parse follows the standard. Text that Parse takes for a string, a name or a comment could be SQL there,
-// and nobody would have checked it. The SQL must have no other faults. The session must have ANSI_QUOTES and
-// NO_BACKSLASH_ESCAPES.
+// MySQL reports SQL that MySQL and MariaDB read in another way than Parse. It also reports features of these two
+// databases that a probe cannot use. Parse follows the standard. Text that Parse takes for a string, a name or a
+// comment could be SQL in MySQL, and nobody would have checked that SQL. The SQL must have no other faults. The session
+// must have ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
 func MySQL(sql string) []Fault {
 	m := mysqlCheck{lexer: lexer{sql: sql}}
 	if at := strings.IndexByte(sql, 0); at >= 0 {
@@ -89,10 +89,10 @@ func (m *mysqlCheck) gap(from, to int) {
 	}
 }
 
-// SQLServer reports SQL that SQL Server reads in another way than Parse, and features that only it has and a probe
-// cannot use. SQL Server needs no semicolon between statements. So SQLServer refuses the verbs of other statements
-// wherever they stand as words; all of them are reserved words. The SQL must have no other faults. The session must
-// have QUOTED_IDENTIFIER ON.
+// SQLServer reports SQL that SQL Server reads in another way than Parse. It also reports features of SQL Server that a
+// probe cannot use. SQL Server needs no semicolon between statements. So SQLServer refuses the verbs of other
+// statements wherever they stand as words; all of them are reserved words. The SQL must have no other faults. The
+// session must have QUOTED_IDENTIFIER ON.
 func SQLServer(sql string) []Fault {
 	tokens, _ := Lex(sql)
 	c := &checker{sql: sql, tokens: tokens}
@@ -155,8 +155,8 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// Oracle reports SQL that Oracle reads in another way than Parse, and features that only it has and a probe cannot use.
-// The SQL must have no other faults.
+// Oracle reports SQL that Oracle reads in another way than Parse. It also reports features of Oracle that a probe
+// cannot use. The SQL must have no other faults.
 func Oracle(sql string) []Fault {
 	tokens, _ := Lex(sql)
 	c := &checker{sql: sql, tokens: tokens}

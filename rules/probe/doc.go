@@ -5,6 +5,6 @@
 // report SQL that their database reads in another way than Parse. Refuse knows functions that write, wait or reach
 // files, and says what to use instead.
 //
-// Package probe knows tokens, not grammar, so it is not the only protection. The second is the scanner's read-only
-// transaction. The third is what the server says about the functions that a probe calls.
+// Package probe knows tokens, not grammar, so it is not the only protection. The second protection is the scanner's
+// read-only transaction. The third is the server's own description of the functions that a probe calls.
 package probe

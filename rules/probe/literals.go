@@ -19,7 +19,7 @@ type LiteralComparison struct {
 
 // Literals returns the comparisons of columns with literals, also those in the list of an IN. Column and literal must
 // stand directly beside the operator. It leaves out a side that is calculated, cast or collated. It also leaves out
-// comparisons in HAVING, GROUP BY and ORDER BY, because a name there may be that of a result.
+// comparisons in HAVING, GROUP BY and ORDER BY, because a name there may be an alias of the SELECT list.
 func (s *Statement) Literals() []LiteralComparison {
 	tokens, _ := Lex(s.Text)
 	r := &literalReader{comparisonReader: comparisonReader{checker: checker{sql: s.Text, tokens: tokens}}}
@@ -59,7 +59,7 @@ func (r *literalReader) read(i int) {
 }
 
 // before finds a comparison operator that ends right before token i. It returns the operator's first token and its
-// text. For an item in the list of an IN, the operator is that IN, as = or <>.
+// text. For an item in the list of an IN or NOT IN, the token is IN or NOT, and the text is = or <>.
 func (r *literalReader) before(i int) (at int, operator string) {
 	if at, ok := r.operatorBefore(i); ok {
 		if r.at(at).Is("not") || r.at(at).Is("between") {
@@ -95,7 +95,8 @@ func (r *literalReader) text(from, to int) string {
 	return b.String()
 }
 
-// namesResults tells whether token i is in a clause where a name can be that of a result: HAVING, GROUP BY or ORDER BY.
+// namesResults tells whether token i is in a clause where a name can be an alias of the SELECT list: HAVING, GROUP BY
+// or ORDER BY.
 func (r *literalReader) namesResults(i int) bool {
 	for depth := 0; i >= 0; i-- {
 		depth -= nesting(r.at(i))
@@ -142,8 +143,8 @@ func (r *literalReader) add(i, begin, from, to int, operator string) {
 		At: 1 + utf8.RuneCountInString(r.sql[:r.tokens[begin].Start]),
 	}
 	if len(c.Questions) > 1 && to == from+1 && r.isAlias(r.tokens[from].Name()) {
-		// The name may be that of a result. The outer SELECTs could then have a column with the same name that is not
-		// meant.
+		// The name may be an alias of an inner SELECT list. An outer SELECT could then have another column with the
+		// same name, and the answer would be about that column.
 		c.Questions = c.Questions[:1]
 	}
 	if c.IsText {

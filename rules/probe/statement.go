@@ -20,7 +20,7 @@ type Statement struct {
 	NullExtended bool
 
 	pieces []piece
-	forms  map[int]string // The columns whose form parameters have, by the place of the parameter in bytes.
+	forms  map[int]string // The column whose form a parameter has, by the place of the parameter in bytes.
 }
 
 // piece is a part of the SQL: a text or a parameter.

@@ -66,8 +66,8 @@ func (l List) Err() error {
 	return l
 }
 
-// End returns the column after the word, number or quoted text at the problem's place. Editors underline up to it. End
-// returns 0 where no such text begins at the place.
+// End returns the column after the word, number or quoted text at the problem's place. Editors underline the text up to
+// this column. End returns 0 where no such text begins at the place.
 func (p Problem) End() int {
 	caret := p.Caret
 	if caret == 0 {
@@ -152,8 +152,8 @@ func isWide(r rune) bool {
 		r >= 0x3000 && r <= 0x303f || r >= 0xff01 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff
 }
 
-// DidYouMean returns a hint with the candidate that is nearest to name. It returns "" where no candidate is near: at
-// most a third of the characters may differ.
+// DidYouMean returns a hint with the candidate that is nearest to name. It returns "" where no candidate is near: about
+// a third of the characters may differ, and at least one.
 func DidYouMean(name string, candidates []string) string {
 	const longest = 64
 	if name == "" || len(name) > longest {
@@ -171,8 +171,8 @@ func DidYouMean(name string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// Nearest returns the hint of DidYouMean, or else a list of all names. what says in the plural what the names are, such
-// as "sinks".
+// Nearest returns the hint of DidYouMean, or else a list of all names. what is the plural noun for the names, such as
+// "sinks".
 func Nearest(name string, names []string, what string) string {
 	hint := DidYouMean(name, names)
 	switch {

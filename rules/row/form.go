@@ -11,8 +11,9 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Form says how a column writes values of a kind that is not the database's: times as texts, days as numbers, true and
-// false as 0 and 1. Read and Write are each other's inverse. The zero Form means that the column has no form.
+// Form says how a column writes its values, where the database declares another kind: times as texts, days as numbers,
+// true and false as 0 and 1. Read reads a value in the form. For times and dates, Write is the inverse of Read (see
+// Keeps). The zero Form means that the column has no form.
 type Form struct {
 	Kind   Kind           // The kind that conditions see.
 	Layout string         // For Time and Date, as for time.Parse. Empty: the values are times, or Unit is set.
@@ -125,8 +126,8 @@ func (f Form) Sorts() bool {
 // zoned matches an offset or the name of a zone in a layout.
 var zoned = regexp.MustCompile(`[-+Z]07|MST`)
 
-// sortSamples are times in growing order. Each step is one that a layout may get wrong: one more digit, the afternoon,
-// the name of a month or of a day, a fraction.
+// sortSamples are times in growing order. At each step some layouts go wrong: at one more digit, at the afternoon, at
+// the name of a month or of a day, or at a fraction.
 var sortSamples = func() (times []time.Time) {
 	for _, s := range []string{
 		"1999-12-31T23:59:59", "2000-01-01T00:00:00", "2026-03-31T00:00:00", "2026-04-01T00:00:00", "2026-08-09T00:00:00", "2026-08-10T00:00:00",

@@ -10,15 +10,16 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// AppendKey appends the canonical JSON of the value. Keys of findings are made of it, so equal values give equal bytes,
-// whatever their scale, zone or padding:
+// AppendKey appends the canonical JSON of the value, for the keys of findings. Equal values give equal bytes, whatever
+// their scale, zone or padding:
 //
-//   - Decimals lose their trailing zeros, so that an Int and a Decimal with one value have the same key.
+//   - Decimals lose the trailing zeros after the point, so that an Int and a Decimal with one value have the same key.
 //   - Times are in UTC. Bytes are hex. NULL is null.
 //   - A text loses its trailing spaces, because databases pad CHAR columns with spaces.
 //
 // The bytes are valid UTF-8. A byte of a text that is not UTF-8 becomes an escape that no text has, such as \udcff for
-// the byte 0xFF. So different texts always have different keys. KeyText reads the escapes back.
+// the byte 0xFF. So two texts have the same key only if they differ in nothing but trailing spaces. KeyText reads the
+// escapes back.
 func (v Value) AppendKey(dst []byte) []byte {
 	switch v.kind {
 	case Null:

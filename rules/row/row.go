@@ -118,7 +118,7 @@ func DateOf(t time.Time) Value {
 	return Value{kind: Date, num: time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix()}
 }
 
-// Kind returns Null for NULL.
+// Kind returns the kind of the value. It is Null for NULL.
 func (v Value) Kind() Kind { return v.kind }
 
 // IsNull tells whether the value is NULL.

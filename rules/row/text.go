@@ -28,7 +28,7 @@ func (v Value) String() string {
 	}
 }
 
-// appendText is String for the kinds whose text is ASCII.
+// appendText appends the text that String returns, for all kinds except Bool, Text and JSON.
 func (v Value) appendText(dst []byte) []byte {
 	switch v.kind {
 	case Int:

@@ -25,9 +25,9 @@ func (s *Schedule) Shortest() time.Duration { return s.shortest }
 
 // Next returns the first firing later than after, in the schedule's timezone.
 //
-// It walks over the periods between two changes of the clock. Inside a period local time is a constant
-// offset away, so the cron can be asked about local times written as UTC ("wall" below), where no
-// hour is missing and none comes twice.
+// Next walks over the periods between two changes of the clock. Inside a period, local time has a constant offset. So
+// Next can ask the cron about local times that are written as UTC ("wall" below). In UTC no hour is missing, and no
+// hour comes twice.
 func (s *Schedule) Next(after time.Time) time.Time {
 	if s.spec == nil {
 		return s.nextEvery(after).In(s.zone)
@@ -149,17 +149,17 @@ func (s *Schedule) between(from, until time.Time, limit int) []time.Time {
 type Error struct {
 	Field   string
 	Message string
-	Hint    string // the way out; may be empty
+	Hint    string // What to do. It may be empty.
 }
 
 // Error names the field and the fault.
 func (e *Error) Error() string { return e.Field + ": " + e.Message }
 
-// maxLength is the most characters of a cron. Every sensible cron is far shorter.
+// maxLength is the maximum length of a cron, in bytes. Every sensible cron is far shorter.
 const maxLength = 1000
 
-// Parse reads a cron of 5 fields, of 6 with seconds first, or one of @every, @hourly, @daily, @weekly,
-// @monthly, @yearly, in an IANA timezone ("" is UTC). The error is an *Error.
+// Parse reads a cron in an IANA timezone. The empty timezone means UTC. The cron has 5 fields, or 6 with seconds first,
+// or is one of @every, @hourly, @daily, @weekly, @monthly and @yearly. The error is an *Error.
 func Parse(text, timezone string) (*Schedule, error) {
 	zone, err := loadZone(timezone)
 	if err != nil {
@@ -228,7 +228,7 @@ func parseCron(text string, zone *time.Location) (*Schedule, error) {
 	return s, nil
 }
 
-// ticks tells whether the minute or the hour field begins with a star.
+// ticks tells whether the minute or the hour field begins with * or ?, which mean the same. @hourly ticks as well.
 func ticks(text string) bool {
 	if strings.HasPrefix(text, "@") {
 		return text == "@hourly"

@@ -11,9 +11,9 @@ import (
 // leap year.
 const calendarYears = 48
 
-// shortest computes the shortest interval between two firings from the cron's bit sets: the closest two
-// times of one day, or the last time of a day and the first of the next day that fits. It reports false
-// for a cron that never fires.
+// shortest computes the shortest interval between two firings from the cron's bit sets. It lies between the closest two
+// times of one day, or between the last time of a day and the first time of the next day that fits. shortest returns
+// false for a cron that never fires.
 func shortest(spec *cron.SpecSchedule) (time.Duration, bool) {
 	days, ok := closestDays(spec)
 	if !ok || mask(spec.Second, 60) == 0 || mask(spec.Minute, 60) == 0 || mask(spec.Hour, 24) == 0 {
@@ -23,7 +23,8 @@ func shortest(spec *cron.SpecSchedule) (time.Duration, bool) {
 	if d, ok := closestBits(mask(spec.Second, 60), time.Second); ok {
 		gap = min(gap, d)
 	}
-	// Two minutes: from the last second of one to the first second of the next. Hours alike.
+	// Between two minutes, the gap goes from the last second of one minute to the first second of the next. The same
+	// holds for hours.
 	seconds := span(mask(spec.Second, 60), time.Second)
 	if d, ok := closestBits(mask(spec.Minute, 60), time.Minute); ok {
 		gap = min(gap, d-seconds)
@@ -35,9 +36,9 @@ func shortest(spec *cron.SpecSchedule) (time.Duration, bool) {
 	return gap, true
 }
 
-// closestDays returns the shortest distance between two days that fit, and false where no day fits. A day that comes
-// only once in the span counts as one span away from itself. The function tests each day by itself, because a rule file
-// can have thousands of schedules, and the cron's own search takes ten times as long.
+// closestDays returns the shortest distance between two days that fit, and false where no day fits. Where only one day
+// of the span fits, the distance is the whole span. closestDays tests each day itself, because the cron's own search
+// takes ten times as long, and a rule file can have thousands of schedules.
 func closestDays(spec *cron.SpecSchedule) (time.Duration, bool) {
 	const day = 24 * time.Hour
 	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -170,9 +170,9 @@ func Different(present, wanted List) (d Difference) {
 	return d
 }
 
-// Waits tells whether an operator must confirm the wanted list. That holds for an empty list, because the rule would
-// run nowhere, and for a list that removes more than half of the present scopes. A list without changes needs no
-// operator. known is false before the first list.
+// Waits tells whether an operator must confirm the wanted list. An empty list needs an operator, because the rule would
+// run nowhere. A list that removes more than half of the present scopes needs an operator too. A list without changes
+// needs no operator. known is false before the first list.
 func (d *Difference) Waits(present, wanted List, known bool) bool {
 	if known && d.None() {
 		return false

@@ -87,7 +87,7 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// value decodes n into v. owner is the key of n, which is the place of the problem where a field is missing.
+// value decodes n into v. owner is the key of n. A problem about a missing field has the place of owner.
 func (d *Decoder) value(name string, owner, n *Node, v reflect.Value, tag reflect.StructTag) {
 	if v.Type() == nodeType {
 		v.Set(reflect.ValueOf(n))

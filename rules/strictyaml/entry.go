@@ -146,8 +146,8 @@ type Put struct {
 	Before []byte // The file with the entry as it was.
 
 	line, lines int  // The first line of the new text, and how many lines it has.
-	before      int  // How many lines of the file it has replaced.
-	shift       int  // By how many characters its lines were moved to the right.
+	before      int  // How many lines of the file the new text replaces.
+	shift       int  // By how many characters the lines of the new text were moved to the right.
 	firstOnly   bool // Only the first line was moved: the list is in [ ].
 }
 

@@ -11,8 +11,8 @@ import (
 	"tallyman/rules/problem"
 )
 
-// A text may hold full-width characters. The decoder therefore looks at them only where it has found a fault, and
-// between the items of a list.
+// A text may hold full-width characters. The decoder therefore looks for such characters only where it has found a
+// fault, and between the items of a list.
 
 // mistakable lists the codes of faults that a full-width character in a plain scalar can cause.
 var mistakable = []string{CodeUnknown, CodeType, CodeEnum, CodeDuration}
@@ -39,8 +39,8 @@ func (d *Decoder) commas(list, item *Node) {
 	}
 }
 
-// fullWidthNear finds a full-width character in the lines that explains a syntax error: a colon after a name, or a
-// separator or bracket in brackets.
+// fullWidthNear finds a full-width character in the lines that explains a syntax error. It looks for a colon after a
+// name. In a line with [ or {, it looks for colons, commas, brackets and quotes instead.
 func (f *File) fullWidthNear(lines ...int) (problem.Problem, bool) {
 	for _, n := range lines {
 		if n < 1 || n > len(f.ends) {

@@ -109,8 +109,8 @@ func next(dec *yaml.Decoder) (content *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// maxWeight bounds the nodes of a file after aliases are expanded: a file may have this many, plus eight times the
-// nodes that it writes.
+// maxWeight bounds the nodes that a file has after its aliases are expanded. The limit is maxWeight plus eight times
+// the nodes that the file writes.
 const maxWeight = 100_000
 
 // builder turns the library's nodes into Nodes. Aliases become shared nodes, and merge keys are applied.

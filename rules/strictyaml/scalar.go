@@ -36,8 +36,8 @@ func (d *Decoder) scalar(name string, n *Node, v reflect.Value, tag reflect.Stru
 	}
 }
 
-// Text reads a text. Numbers and booleans are not texts, because 0123 or 1e5 would lose the form in which it is
-// written.
+// Text reads a text. Numbers and booleans are not texts, because values such as 0123 and 1e5 would lose their written
+// form.
 func (d *Decoder) Text(name string, n *Node) (string, bool) {
 	d.tagFaults(n)
 	if d.settings != nil {
@@ -238,7 +238,7 @@ func RangeFault[T int | time.Duration](x T, tag reflect.StructTag) string {
 	return rangeFault(float64(x), tag, read, "possible")
 }
 
-// tagFaults reports the faults of a scalar. Faults of maps and lists are reported by the functions that walk them.
+// tagFaults reports the faults of a scalar. The functions that walk maps and lists report the faults of these.
 func (d *Decoder) tagFaults(n *Node) {
 	if n.Kind == Scalar {
 		d.Faults(n)

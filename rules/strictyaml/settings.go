@@ -12,8 +12,8 @@ import (
 	"tallyman/rules/problem"
 )
 
-// Reader resolves the texts of a settings file, such as references to variables. A DecodeYAML gets it from
-// Decoder.Reader.
+// Reader resolves references in the texts of a settings file, such as references to variables. A DecodeYAML gets the
+// Reader from Decoder.Reader.
 type Reader interface {
 	// Expand returns the text with its references resolved. It reports a reference that it cannot read with d.Fail.
 	Expand(d *Decoder, name string, n *Node) (string, bool)
@@ -311,7 +311,8 @@ func (d *Decoder) isBad(n *Node) bool {
 func (s Section) Reader() Reader { return s.d.settings }
 
 // Overlay makes the tree of a configuration that was merged from the file, variables and flags. merged holds maps and
-// leaves. place returns for a leaf its node in the file, or its text and the variable or flag that set it.
+// leaves. For a leaf of the file, place returns the leaf's node. For any other leaf, place returns a nil node, the
+// text, and the variable or flag that set the leaf.
 func (f *File) Overlay(merged map[string]any, place func(leaf any) (n *Node, value, origin string)) *Node {
 	return overlay{place}.mapping(merged, f.Root, "")
 }
@@ -385,7 +386,8 @@ func (o overlay) written(of *Node, path string) *Node {
 	return &n
 }
 
-// firstOrigin names the first variable or flag that set a value below the node.
+// firstOrigin returns the variable or flag that set a value at or below the node, or "". Where there are several, it
+// returns the first one in the order of their names.
 func firstOrigin(n *Node) string {
 	first := n.Origin
 	for _, f := range n.Fields {

@@ -12,8 +12,9 @@ import (
 	"tallyman/rules/problem"
 )
 
-// The library names the line where the broken construct began, often nothing, and never the column. Therefore
-// syntaxProblem parses the file once more, byte by byte. The error is near the byte that the library read last.
+// The library often names no place for an error. At best it names the line where the broken construct began, and never
+// the column. Therefore syntaxProblem parses the file once more, byte by byte. The error is near the byte that the
+// library read last.
 
 var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
@@ -118,8 +119,8 @@ func (f *File) stepBack(at int, marks string) int {
 	return f.ends[p.line-1].from + indent
 }
 
-// opening finds the place of a bracket or quote that is never closed: the last bracket without a partner, or the first
-// quote in the line that the library names.
+// opening finds the place of a bracket or quote that is never closed. It is the last bracket without a partner, or the
+// first quote in the line that the library names.
 func (f *File) opening(message string, line int) textPlace {
 	closed := map[byte]int{}
 	for at := len(f.src) - 1; at >= 0 && strings.ContainsAny(message, "[{"); at-- {
