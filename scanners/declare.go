@@ -17,8 +17,8 @@ type Preparer interface {
 }
 
 // PrepareForms prepares the statement. A column that the rule declares with a form gets the kind of the form. If the
-// form cannot read the column, the column stays as it is, and the compiler of the rule refuses it. stmt must be
-// declared with the same columns.
+// form cannot read the column, the column stays as it is, and the compiler of the rule refuses it. stmt must come from
+// probe.Statement.Declare with the columns of forms.
 //
 // If the statement compares a built-in time with a column that holds no times, PrepareForms returns CodeParam.
 func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, forms map[string]row.Form) (PreparedProbe, error) {
@@ -26,7 +26,7 @@ func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, f
 	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Code != CodeStatement) {
 		return nil, err
 	}
-	// Check this first, although Prepare has failed: the database's own error does not say what to do.
+	// Check the times first, even if Prepare has failed: the database's own error does not say what to do.
 	if refused := checkTimes(ctx, source, stmt); refused != nil {
 		return nil, refused
 	}

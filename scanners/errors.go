@@ -22,8 +22,8 @@ const (
 	CodeTable       Code = "table_unknown"      // the catalogue has no such table
 	CodeFunction    Code = "probe_function"     // the probe calls a function that may do more than read
 	CodeUnresolved  Code = "probe_unresolved"   // the database does not tell which functions the statement calls
-	CodeTime        Code = "source_time"        // the server's clock or time zone differs from ours; a warning
-	CodeLong        Code = "long_transactions"  // a transaction has been open for longer than a rule looks back; a warning
+	CodeTime        Code = "source_time"        // the server's clock is not exact, or its zone is not UTC; a warning
+	CodeLong        Code = "long_transactions"  // a transaction has been open longer than a rule looks back; a warning
 	CodeStage       Code = "table_not_staged"   // a staged table of a session cannot be set up
 )
 

@@ -18,7 +18,7 @@ type Limits struct {
 	Row  int // of all values of a row together; 0 means DefaultMaxRow
 }
 
-// WithDefaults replaces limits that are not set by the defaults.
+// WithDefaults returns the limits, with the default for each limit that is not set.
 func (l Limits) WithDefaults() Limits {
 	if l.Cell <= 0 {
 		l.Cell = DefaultMaxCell
@@ -52,7 +52,7 @@ func (l Limits) CheckValue(column string, value any, row int) (size int, err *Er
 }
 
 // CellError returns the error of a value that is too large. A size of 0 means not known. With several columns, one of
-// them has the value. Without columns, the database does not tell which column has it.
+// these columns has the value. Without columns, the database does not tell which column has the value.
 func (l Limits) CellError(size int, columns ...string) *Error {
 	what, example := "a value of the statement, or a row that it sorts,", "a column"
 	switch len(columns) {

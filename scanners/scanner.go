@@ -27,15 +27,15 @@ type Source interface {
 // PreparedProbe is a checked statement, safe for concurrent use.
 type PreparedProbe interface {
 	Columns() []row.Column
-	// Scan runs the statement in a read-only transaction that is always rolled back, and calls visit for each row. The row
-	// and its texts are valid only during the call. If visit returns an error, Scan stops and returns that error
+	// Scan runs the statement in a read-only transaction that is always rolled back, and calls visit for each row. The
+	// row and its texts are valid only during the call. If visit returns an error, Scan stops and returns that error
 	// unwrapped.
 	Scan(ctx context.Context, req Request, visit func(*row.Row) error) (Result, error)
 }
 
 // Request is one scan.
 type Request struct {
-	Args    map[string]any // by parameter name: string, int64, float64, bool, time.Time, row.Value or nil
+	Args    map[string]any // by parameter name: string, int, int64, float64, bool, time.Time, row.Value or nil
 	Timeout time.Duration  // 0 means the source's statement_timeout
 	MaxRows int            // how many rows to visit at most; 0 means no cap
 }
@@ -46,8 +46,8 @@ type Result struct {
 	More bool // there was at least one row beyond MaxRows
 }
 
-// The interfaces below are optional abilities of a Source. Callers find them with a type assertion, and name the driver
-// if it lacks one.
+// The interfaces below are optional abilities of a Source. A caller finds an ability with a type assertion. A message
+// about a missing ability names the driver.
 
 // Explainer is a Source whose database can estimate the cost of a statement.
 type Explainer interface {
@@ -66,8 +66,8 @@ type Plan struct {
 // Sessions is a Source that opens sessions.
 type Sessions interface {
 	// Session begins a read-only transaction over one snapshot of the database. In this transaction, the staged tables
-	// hide the database's tables of the same names. Errors are those of Prepare, and CodeStage if a table cannot be
-	// staged.
+	// hide the database's tables of the same names. The errors are the errors of Prepare, and CodeStage if a table
+	// cannot be staged.
 	Session(ctx context.Context, staged []StagedTable) (Session, error)
 }
 
@@ -78,10 +78,10 @@ type Session interface {
 	Close() error
 }
 
-// StagedTable is a table that exists in one session only, in the place of the database's own table. A column that it
-// does not name keeps the type and default of the real table, and may be NULL. But a column that the database numbers
-// counts the rows from 1. If the database has no such table, the columns get the kinds in Columns. Keys, checks and
-// triggers of the real table do not apply.
+// StagedTable is a table that exists in one session only, in the place of the database's own table. Columns names the
+// columns that get values from Rows. Any other column keeps the type and default of the real table, and may be NULL.
+// But if the database itself numbers such a column, its values are the numbers of the rows, from 1 on. If the database
+// has no such table, the columns get the kinds in Columns. Keys, checks and triggers of the real table do not apply.
 type StagedTable struct {
 	Table   string        // the name as in a statement, without a schema
 	Columns []row.Column  // only Name and Kind are used
@@ -98,7 +98,7 @@ type Auditor interface {
 // read.
 type Danger struct {
 	Name   string `json:"name"`   // the function with its arguments, or the right
-	Does   string `json:"does"`   // with a verb: "acts on the server"
+	Does   string `json:"does"`   // the effect, beginning with a verb: "acts on the server"
 	Revoke string `json:"revoke"` // the SQL with which a DBA revokes it
 	Writes bool   `json:"writes"` // it lets the user change rows
 }
@@ -112,8 +112,8 @@ type Clock interface {
 
 // Certified is a Source whose server may use TLS.
 type Certified interface {
-	// Certificates returns the certificates that the server sent last, its own first. The result is nil if no connection
-	// has used TLS.
+	// Certificates returns the certificates that the server sent last, its own first. The result is nil if no
+	// connection has used TLS.
 	Certificates() []*x509.Certificate
 }
 
@@ -131,10 +131,10 @@ type OpenTransactions struct {
 
 // Inspector is a Source whose catalogue can be read. Names are written as in a statement, quoted where needed.
 type Inspector interface {
-	// Tables returns the names of tables and views that probes may read, sorted. Names outside the default schema include
-	// the schema.
+	// Tables returns the names of tables and views that probes may read, sorted. Names outside the default schema
+	// include the schema.
 	Tables(ctx context.Context) ([]string, error)
-	// Table describes one table or view. The error is CodeTable if there is none.
+	// Table describes one table or view. The error is CodeTable if there is no such table.
 	Table(ctx context.Context, name string) (Table, error)
 }
 
@@ -213,15 +213,15 @@ func (s *StagedTable) NoColumns() *Error {
 // else knows the drivers.
 type Driver struct {
 	Name    string // the name in sources.<name>.driver
-	Covers  string // another product that the driver serves, in its own spelling; "" means none
+	Covers  string // another product that the driver serves, as the product spells its name; "" means none
 	Address string // an example of an address
-	Wrong   string // the fault of an address of another form, to follow its name: "is no PostgreSQL address"
+	Wrong   string // the fault of an address of another form, without its subject: "is no PostgreSQL address"
 	IsFile  bool   // the address is Name, a colon and a file name, relative to the configuration
 	// IsAddress tells whether the text has the form of an address. IsAddress returns no error, because an error might
 	// show the password in the text.
 	IsAddress func(address string) bool
-	// LooksUpFunctions tells that the driver looks up the functions of a probe. Probes may then call only functions that
-	// are known to read, and those that the source allows.
+	// LooksUpFunctions tells that the driver looks up the functions of a probe. Probes may then call only functions
+	// that are known to read, and functions that the source allows.
 	LooksUpFunctions bool
 	// Open returns a source. The source connects when it is first used.
 	Open func(ctx context.Context, c Config) (Source, error)
@@ -241,8 +241,8 @@ type Config struct {
 	Functions Functions // for drivers that look up functions
 }
 
-// HasDatabase returns an IsAddress that accepts a URL with one of the schemes and a path. A path with @ is refused: it
-// belongs to a password with a slash.
+// HasDatabase returns an IsAddress that accepts a URL with one of the schemes and a path. A path with @ is refused,
+// because it begins in a password with a slash.
 func HasDatabase(schemes ...string) func(string) bool {
 	return func(address string) bool {
 		u, err := url.Parse(address)
@@ -256,8 +256,8 @@ func IsFileName(s string) bool {
 	return s != "" && s != ":memory:" && !strings.ContainsAny(s, "?#\x00")
 }
 
-// Opened returns the source as an interface. After an error it returns a nil interface, which a nil pointer of type S
-// would not be.
+// Opened returns the source as an interface. After an error, Opened returns a nil interface. An interface that holds a
+// nil pointer of type S would not be equal to nil.
 func Opened[S Source](s S, err error) (Source, error) {
 	if err != nil {
 		return nil, err

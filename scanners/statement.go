@@ -66,7 +66,7 @@ type Functions struct {
 // Call is a function that a probe calls and may not call.
 type Call struct {
 	Name string // the name as in the configuration: schema.name, or name alone for a function of the database itself
-	Why  string // the fault, with a verb: "is volatile"
+	Why  string // the fault, beginning with a verb: "is volatile"
 	Hint string // a way out other than to allow the function; "" if there is none
 }
 
@@ -105,7 +105,7 @@ func (f Functions) Refuse(stmt *probe.Statement, calls []Call) error {
 // plainName matches a name that needs no quotes in YAML.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// allowLine writes the configuration's field functions.
+// allowLine returns the line of the configuration that sets the field "functions" to the names.
 func allowLine(names []string) string {
 	written := make([]string, len(names))
 	for i, name := range names {
@@ -117,8 +117,8 @@ func allowLine(names []string) string {
 	return "functions: [" + strings.Join(written, ", ") + "]"
 }
 
-// placeOf finds the last part of a function's name in the text, in characters from 1. placeOf returns 0 if the text
-// does not have it.
+// placeOf returns where the statement's text calls a function with the last part of the name, in characters from 1.
+// placeOf returns 0 if the text has no such call.
 func placeOf(stmt *probe.Statement, name string) int {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	tokens, _ := probe.Lex(stmt.Text)
@@ -130,8 +130,9 @@ func placeOf(stmt *probe.Statement, name string) int {
 	return 0
 }
 
-// Fold puts the names of the columns in lower case and refuses a column without a name and two that fold
-// alike. Whether a name can be used in a condition is judged where the condition is compiled.
+// Fold changes the names of the columns to lower case. Fold refuses a column without a name, two columns whose names
+// are then equal, and a result without columns. The compiler of a condition decides whether the condition can use a
+// name.
 func Fold(columns []row.Column) error {
 	seen := make(map[string]string, len(columns))
 	for i := range columns {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Namer is a Source whose catalogue can be searched for names by a probe.
+// Namer is a Source with a catalogue that a probe can search for names.
 type Namer interface {
 	// Names returns a SELECT of two columns: a table or view, and one of its columns. Names selects all that the
 	// source's user may read, without the database's own catalogue.

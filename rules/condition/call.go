@@ -14,9 +14,9 @@ import (
 
 // builtinFunction is a builtin of expr in the form that conditions have. A NULL argument gives NULL.
 type builtinFunction struct {
-	// params has a letter for each argument: t text, i int, n number, l list of values, r list of values or rows, x any
-	// single value, a value or list of values, c anything that has a length. Letters after "?" are optional. "*"
-	// repeats the letter before it.
+	// params has a letter for each argument: t = text, i = int, n = number, l = list of values, r = list of values or
+	// rows, x = any single value, a = value or list of values, c = anything that has a length. Letters after "?" are
+	// optional. "*" repeats the letter before it.
 	params  string
 	exact   bool // The function keeps decimals exact.
 	compile func(c functionCompiler, at int, args []operand) operand

@@ -25,14 +25,14 @@ type compiler struct {
 	slots   int
 	parts   int
 	regexps int   // The instructions of all regular expressions so far.
-	folding frame // For constant parts. All constant parts together may cost as much as one row.
+	folding frame // For constant parts. All constant parts together may cost as much as one evaluation.
 	faults  []*Error
 
 	result   bool      // The expression is over a result, not over a row.
-	elements []operand // The elements that # means, for each predicate around, the innermost last.
+	elements []operand // The element of each predicate around the node, the innermost last. # means the last.
 }
 
-// These types are the compiler with more methods, for one kind of nodes each.
+// Each of these types is the compiler with the methods for one kind of nodes.
 type (
 	operatorCompiler struct{ *compiler }
 	functionCompiler struct{ *compiler }

@@ -23,7 +23,7 @@ const (
 	CodeValue       Code = "expr_value"        // the row cannot be judged: overflow, division by zero, …
 )
 
-// Error is one fault of an expression. Error returns the message alone.
+// Error is one fault of an expression. The method Error returns the message without the hint.
 type Error struct {
 	Offset  int // In characters from the start of the expression.
 	Code    Code
@@ -96,8 +96,8 @@ var sqlFunctions = map[string]string{
 	"power":       "write a ** b",
 }
 
-// suggest makes the hint for an unknown name: the nearest known name, or else a list of the known names. what says what
-// the names are, such as "columns".
+// suggest makes the hint for an unknown name: the nearest known name, or else a list of the known names. The parameter
+// what is the word for the names, such as "columns".
 func suggest(name string, known []string, what string) string {
 	if hint := problem.DidYouMean(name, known); hint != "" {
 		return hint

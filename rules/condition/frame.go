@@ -22,7 +22,7 @@ var (
 const freeText = 4 << 10
 
 // frame is the state of one evaluation. It keeps the first failure. The part that failed gives NULL, so that the
-// evaluation ends quickly; the caller then looks at err first.
+// evaluation ends quickly. After the evaluation, the caller looks at err first.
 type frame struct {
 	most  *bounds
 	row   *row.Row   // The row. In a predicate over rows, the row that the predicate looks at.
@@ -62,7 +62,7 @@ func (f *frame) read(s string, offset int) bool {
 	return len(s) < freeText || f.charge(len(s), offset)
 }
 
-// charge counts n bytes as read, with the result of read.
+// charge counts n bytes as read. Where the limit is exceeded, it records a failure and returns false.
 func (f *frame) charge(n, offset int) bool {
 	if f.seen += n; n > f.most.read || f.seen > f.most.read {
 		f.fail(offset, "the expression reads more text than it may for one %s", f.most.what)

@@ -53,8 +53,8 @@ func (c functionCompiler) sum(at int, args []operand) operand {
 	})
 }
 
-// reduce combines the arguments, or the elements of the list that is the only argument. The result is NULL where one of
-// them is NULL, and for an empty list.
+// reduce combines the arguments, or the elements of the list that is the only argument. The result is NULL where one
+// argument or element is NULL, and for an empty list.
 func (c functionCompiler) reduce(at int, args []operand, step func(f *frame, sofar, v row.Value) row.Value) operand {
 	if len(args) == 1 && args[0].items != nil {
 		args = args[0].items
@@ -101,7 +101,7 @@ func (c functionCompiler) reduce(at int, args []operand, step func(f *frame, sof
 	}), u.parts...)
 }
 
-// splitting makes the functions that split a text. Their third argument is the most parts.
+// splitting makes the functions that split a text. Their third argument is the largest number of parts.
 func splitting(fn func(s, sep string, n int) []string) builtinFunction {
 	return builtinFunction{params: "tt?i", compile: func(_ functionCompiler, at int, args []operand) operand {
 		vals := make([]func(*frame) row.Value, len(args))
@@ -166,7 +166,8 @@ func (c functionCompiler) fromJSON(at int, args []operand) operand {
 	})
 }
 
-// orderFunctions are the functions that make a list from another list, and those that need the order of a list.
+// orderFunctions are more functions of lists. Some make a list from another list, the others count or average the
+// elements.
 var orderFunctions = map[string]builtinFunction{
 	"count":   {params: "r", exact: true, compile: functionCompiler.countRows},
 	"take":    {params: "ri", exact: true, compile: functionCompiler.take},
@@ -325,8 +326,8 @@ func (c functionCompiler) median(at int, args []operand) operand {
 	})
 }
 
-// average compiles a function over numbers, which come as arguments or as one list. The result is NULL where one of
-// them is NULL, and for an empty list.
+// average compiles a function over numbers. The numbers are the arguments, or the elements of one list. The result is
+// NULL where one number is NULL, and for an empty list.
 func (c functionCompiler) average(at int, name string, args []operand, of func(f *frame, all []row.Value) row.Value) operand {
 	x := args[0]
 	if len(args) > 1 || x.shape != list && x.kind != row.JSON {

@@ -166,7 +166,7 @@ func byteAt(s string, n int) int {
 	return at
 }
 
-// timeMethods are the methods of a time, which has the zone that In gives, or UTC. Weekday is 0 for Sunday.
+// timeMethods are the methods of a time. The time is in the zone of In, or else in UTC. Weekday is 0 for Sunday.
 var timeMethods = map[string]func(time.Time) int64{
 	"Year":    func(t time.Time) int64 { return int64(t.Year()) },
 	"Month":   func(t time.Time) int64 { return int64(t.Month()) },

@@ -90,8 +90,8 @@ func endOfText(code []rune, from int) int {
 }
 
 // flagHint returns a hint for a comparison of a number column with true or false. Databases without booleans invite
-// that mistake. It also has a hint for the opposite: a column of true and false that is compared with a constant number
-// or text.
+// this mistake. flagHint also has a hint for the opposite: a column of true and false that is compared with a constant
+// number or text.
 func flagHint(n *ast.BinaryNode, l, r operand) string {
 	if n.Operator != "==" && n.Operator != "!=" {
 		return ""
@@ -114,7 +114,7 @@ func flagHint(n *ast.BinaryNode, l, r operand) string {
 }
 
 // orderHint returns a hint for <, <=, > and >= between a text and a number. It does not propose quotes around the
-// number, because as texts 9.5 is greater than 100.
+// number, because the text "9.5" is greater than the text "100".
 func orderHint(n *ast.BinaryNode, l, r operand) string {
 	for _, pair := range [][2]operand{{l, r}, {r, l}} {
 		if pair[0].kind == row.Text && !pair[0].constant && pair[1].kind.IsNumber() && n.Operator != "==" && n.Operator != "!=" {

@@ -248,7 +248,7 @@ func roundDecimal(v row.Value) (row.Value, bool) {
 	return row.NormalDecimalOf(r), true
 }
 
-// numberFunctions are the functions of one number. Those that round return ints unchanged.
+// numberFunctions are the functions of one number. The functions round, ceil and floor return ints unchanged.
 var numberFunctions = map[string]builtinFunction{
 	"abs":   {params: "n", exact: true, compile: functionCompiler.abs},
 	"round": {params: "n", exact: true, compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Round) }},

@@ -155,11 +155,11 @@ func (w *walker) judge(p *Program) (Outcome, error) {
 	return False, nil
 }
 
-// mostParts is the most parts of a condition. Nobody reads a longer list.
+// mostParts is the largest number of parts into which a condition is split. Nobody reads a longer list.
 const mostParts = 500
 
 // splitter finds the parts. The parser's tree says how the condition is made, but not where an operand begins and ends.
-// The tokens say that, from the outside in: an operand is everything on one side of its operator.
+// The splitter finds the ends in the tokens, from the outside in: an operand is everything on one side of its operator.
 type splitter struct {
 	src     []rune
 	tokens  []lexer.Token

@@ -12,7 +12,7 @@ type loop struct {
 	body operand // The predicate.
 	// each calls visit for every element until visit returns false. It returns false where the list is NULL.
 	each func(f *frame, visit func(i int) bool) bool
-	item func(f *frame) row.Value // For a list of values: the present element.
+	item func(f *frame) row.Value // For a list of values: the element that each visits now.
 }
 
 // predicateFunctions are the builtins that look at each element of a list. In their second argument, # is the element
@@ -163,8 +163,8 @@ func (l loop) none() func(*frame) truth {
 	}
 }
 
-// one compiles one, which is true where exactly one element meets the predicate. It is NULL where elements with NULL
-// leave that open.
+// one compiles one, which is true where exactly one element meets the predicate. It is NULL where at most one element
+// meets the predicate and the predicate is NULL for some element.
 func (l loop) one() func(*frame) truth {
 	cond := l.body.truth()
 	return func(f *frame) truth {

@@ -126,7 +126,8 @@ func align(a int64, as int32, b int64, bs int32) (int64, int64, int32, bool) {
 }
 
 // fastCompare compiles the comparison of a column with a constant without copying values. Most conditions are such
-// comparisons. It returns nil where the operands are something else. The result is the same as that of compareAny.
+// comparisons. It returns nil for other operands, and for kinds that have no fast form. compareAny gives the same
+// results.
 func fastCompare(l, r operand, verdict verdicts) func(*frame) truth {
 	switch {
 	case l.column >= 0 && r.constant:

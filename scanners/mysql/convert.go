@@ -224,7 +224,8 @@ func (d *dialect) convertTime(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// parseTime reads 2006-01-02, optionally followed by 15:04:05 and a fraction. there is false if all of the date is 0.
+// parseTime reads 2006-01-02, optionally followed by 15:04:05 and a fraction. The result there is false if year, month
+// and day are all 0.
 func parseTime(src any, location *time.Location) (t time.Time, there bool, err error) {
 	b, ok := src.([]byte)
 	if !ok || len(b) < 10 || b[4] != '-' || b[7] != '-' {
@@ -265,7 +266,7 @@ func digits(b []byte) int {
 	return n
 }
 
-// fraction reads .25 as nanoseconds. An empty text is 0. It returns -1 if b is not a fraction.
+// fraction reads .25 as nanoseconds. An empty text is 0. fraction returns -1 if b is not a fraction.
 func fraction(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -310,8 +311,8 @@ func convertDuration(dst *row.Value, src any, _ *sqldb.Texts) error {
 }
 
 // drifting adapts convert to a statement with parameters. The type of an expression may depend on a parameter, and the
-// server had to guess it while there were no values. A number of another type is accepted if it fits the kind of the
-// column exactly.
+// server had to guess the type while there were no values. drifting accepts a number of another type if the number fits
+// the kind of the column exactly. For a float column, the number may also be rounded.
 func drifting(convert sqldb.Convert, kind row.Kind) sqldb.Convert {
 	return func(dst *row.Value, src any, texts *sqldb.Texts) error {
 		err := convert(dst, src, texts)
@@ -328,7 +329,8 @@ func drifting(convert sqldb.Convert, kind row.Kind) sqldb.Convert {
 	}
 }
 
-// drifted converts a number of another form to the kind, and returns false if that is not exact.
+// drifted converts a number of another form to the kind. drifted returns false if src is no number, or does not fit the
+// kind. Only a conversion to a float may round.
 func drifted(dst *row.Value, src any, kind row.Kind) bool {
 	var text string
 	switch v := src.(type) {

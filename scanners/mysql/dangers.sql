@@ -1,8 +1,8 @@
 -- What the user may do besides reading.
 -- No arguments. One row for each right on all databases, and for each stored function that is visible and does not
 -- declare that it only reads: the database (empty for a right), the name, the function's data access clause, the user.
--- Also one row for *.*, for each database and for each table that the user may change: its name as in a GRANT, the rights, WRITES,
--- the user.
+-- Also one row for *.*, for each database and for each table that the user may change: its name as in a GRANT, the
+-- rights, WRITES, the user.
 SELECT '', PRIVILEGE_TYPE, '', GRANTEE
 FROM information_schema.USER_PRIVILEGES
 WHERE PRIVILEGE_TYPE IN ('FILE', 'SUPER', 'SHUTDOWN', 'RELOAD', 'EXECUTE', 'CREATE ROUTINE', 'CONNECTION ADMIN', 'SET USER')

@@ -27,7 +27,7 @@ type field struct {
 	charset  uint8
 }
 
-// Describe prepares the statement. That neither runs nor plans it.
+// Describe prepares the statement. The server then neither runs nor plans the statement.
 func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]sqldb.Column, error) {
 	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func (t *transaction) fields(ctx context.Context, sql string) (fields []field, p
 	return fields, params, err
 }
 
-// cacheMetadata is the driver's flag for servers whose answer to an EXECUTE may leave out the columns. For these the
-// driver keeps the columns of the PREPARE. The answer to a PREPARE is the same with and without the flag.
+// cacheMetadata is the driver's flag for servers whose answer to an EXECUTE may leave out the columns. For such servers
+// the driver keeps the columns of the PREPARE. The answer to a PREPARE is the same with and without the flag.
 const cacheMetadata = 1 << 4
 
 // readColumns makes the driver keep the columns of every PREPARE until restore is called.
@@ -144,7 +144,7 @@ const (
 	typeNewDecimal = 246
 	typeDecimal    = 0
 	typeTinyBlob   = 249
-	typeBlob       = 252 // and the types between the two
+	typeBlob       = 252 // the types from typeTinyBlob to typeBlob are blobs
 	typeVarString  = 253
 	typeString     = 254
 	typeGeometry   = 255
@@ -205,7 +205,8 @@ func (f *field) rowKind() row.Kind {
 	return row.Bytes
 }
 
-// nullable tells whether the column may be NULL. A date always may, because '0000-00-00' is read as NULL.
+// nullable tells whether the column may be NULL. A date or a time always may be NULL, because '0000-00-00' is read as
+// NULL.
 func (f *field) nullable() bool {
 	switch f.rowKind() {
 	case row.Date, row.Time:

@@ -18,6 +18,6 @@
 //   - '0000-00-00' is NULL, so even a date that is NOT NULL is nullable. A date with a month or day of 0 fails the
 //     scan.
 //   - A column with a character set is text, one without is bytes.
-//   - MySQL's JSON is json. MariaDB's JSON is a LONGTEXT with a check. The wire does not show the difference, so it is
-//     text.
+//   - MySQL's JSON is json. MariaDB's JSON is a LONGTEXT with a check. The wire does not show the check, so MariaDB's
+//     JSON is text.
 package mysql

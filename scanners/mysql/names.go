@@ -84,8 +84,8 @@ var reserved = func() map[string]bool {
 	return words
 }()
 
-// find returns the table or view of that name. An exact match is preferred to one that differs in case. It returns ""
-// if there is none.
+// find returns the database and the name of the table or view, as the server spells both. An exact match is preferred
+// to a match that differs in case. find returns "" if there is no match.
 func (t *transaction) find(ctx context.Context, database, name string) (string, string, error) {
 	found, err := t.texts(ctx, findTableSQL, database, name)
 	if err != nil || len(found) == 0 {

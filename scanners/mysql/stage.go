@@ -28,7 +28,8 @@ var (
 func (t *transaction) stage(ctx context.Context, staged []scanners.StagedTable) (views, error) {
 	var hidden []string
 	if len(staged) > 0 {
-		// In this mode, expressions of the catalogue can be used as they are, and a value that does not fit is an error.
+		// In this mode, expressions of the catalogue can be used as they are, and a value that does not fit is an
+		// error.
 		if err := t.execute(ctx, "SET sql_mode = 'STRICT_ALL_TABLES'"); err != nil {
 			return views{}, err
 		}
@@ -176,13 +177,14 @@ func (s *stagedTable) defineLike(found [][]string) (string, error) {
 	return strings.Join(columns, ", "), nil
 }
 
-// counts tells whether the database numbers the column: by itself, or from a sequence, which a test must not move.
+// counts tells whether the database numbers the column: with AUTO_INCREMENT, or from a sequence. A test must not
+// advance the sequence.
 func (c *tableColumn) counts() bool {
 	return strings.Contains(c.extra, "auto_increment") || strings.Contains(strings.ToLower(c.initial), "nextval(")
 }
 
-// initial returns the DEFAULT of a column. MariaDB's catalogue has it as an expression. MySQL's has a bare text, unless
-// extra says that it is an expression.
+// initial returns the DEFAULT of a column. MariaDB's catalogue has the default as an expression. MySQL's catalogue has
+// a bare text, unless extra says that the default is an expression.
 func (t *transaction) initial(c tableColumn) string {
 	switch {
 	case c.initial == "" && (t.maria || c.required == "1" || c.extra == "default_generated"):

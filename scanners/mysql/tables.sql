@@ -1,4 +1,4 @@
--- The tables and views that the user may read.
+-- The tables and views on which the user has any right.
 -- No arguments. One row each: the database, the name.
 SELECT TABLE_SCHEMA, TABLE_NAME
 FROM information_schema.TABLES

@@ -125,12 +125,12 @@ func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (sc
 	return x, nil
 }
 
-// snapshot begins the session's transaction. Each statement is rolled back to the savepoint.
+// snapshot begins the session's transaction. Next rolls back to the savepoint before each statement.
 func (t *transaction) snapshot(ctx context.Context) error {
 	return t.execute(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", "SAVEPOINT statement")
 }
 
-// Next undoes what functions called by the last statement have done to settings, locks and staged tables. READ ONLY
+// Next undoes the changes that functions of the last statement made to settings, locks and staged tables. READ ONLY
 // does not protect staged tables.
 func (t *transaction) Next(ctx context.Context, timeout time.Duration) error {
 	return t.execute(ctx, "ROLLBACK TO SAVEPOINT statement", "DO RELEASE_ALL_LOCKS(), LAST_INSERT_ID(0)", t.settings(timeout))

@@ -93,7 +93,7 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	}
 }
 
-// booleanName is the driver's text for BOOLEAN, for which it has no name.
+// booleanName is the driver's text for the type BOOLEAN. The driver has no name for this type.
 var booleanName = ora.Boolean.String()
 
 // convertInt reads a NUMBER, which the driver returns as text.
@@ -110,7 +110,7 @@ func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// Describe asks for the columns of the statement without rows. Its parameters are NULL, because they have no values
+// Describe asks for the columns of the statement without rows. The parameters are NULL, because they have no values
 // yet.
 func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text string) ([]sqldb.Column, error) {
 	if err := sqldb.Refuse(stmt, probe.Oracle(stmt.Text)); err != nil {
@@ -139,7 +139,7 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 	return columns, cmp.Or(rows.Err(), faults.Err())
 }
 
-// wholeDigits is the most decimal digits of which every number fits an int64.
+// wholeDigits is how many decimal digits a whole number may have if every such number must fit an int64.
 const wholeDigits = 18
 
 // column returns how a column is read, by the driver's name for its type.
@@ -235,7 +235,7 @@ func said(e *network.OracleError) string {
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts has the errors whose meaning does not depend on the step: connecting, preparing or running, by their number.
+// verdicts has the errors that mean the same while connecting, preparing and running, by their number.
 var verdicts = map[int]sqldb.Verdict{
 	1013: {Code: scanners.CodeTimeout, Transient: true},
 	918:  {Code: scanners.CodeStatement, Hint: "name it with AS, or say whose column is meant"},

@@ -2,13 +2,13 @@
 // with a server.
 //
 // A scan runs in SET TRANSACTION READ ONLY, and the transaction is always rolled back. Every scan has a connection of
-// its own, which is closed afterwards. All rows of a scan are of one moment. A scan does not wait for writers, and does
-// not block them. A function that the probe calls may still write in an autonomous transaction. To prevent such writes,
-// give the source's user SELECT and nothing else.
+// its own, which is closed afterwards. All rows of a scan come from one snapshot. A scan does not wait for writers, and
+// does not block them. A function that the probe calls may still write in an autonomous transaction. To prevent such
+// writes, give the source's user SELECT and nothing else.
 //
 // Prepare asks for SELECT * FROM (the probe) WHERE 1 = 0 with NULLs for parameters. The server compiles and describes
 // this statement, and reads nothing. The server has no timeout for statements. When the time is up, the driver sends a
-// break, but only until the first rows have come. Two seconds later the network connection is cut.
+// break if no rows have come yet. At most two seconds later, the network connection is cut.
 //
 // What conditions see:
 //

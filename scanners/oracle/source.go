@@ -18,8 +18,8 @@ const (
 	// rowsAtOnce is how many rows the driver requests in one message. The driver keeps all these rows in memory. The
 	// driver's default of 25 would cause four times as many round trips.
 	rowsAtOnce = 100
-	// rowsAhead is how many of these rows may have the largest size that a row may have. A hundred such rows at once would
-	// be too much.
+	// rowsAhead is how many of these rows may have the largest size of a row (Limits.Row). A hundred rows of that size
+	// at once would be too much.
 	rowsAhead = 4
 )
 
@@ -99,8 +99,8 @@ func (*Source) Names() string {
 	return `SELECT table_name AS t, column_name AS c FROM all_tab_columns WHERE owner IN (SELECT username FROM all_users WHERE oracle_maintained = 'N')`
 }
 
-// Clock returns the server's time in the time zone of its machine. SYSDATE uses that zone, too, independent of the
-// session's.
+// Clock returns the server's time in the time zone of its machine. SYSDATE uses that zone, too, and not the session's
+// zone.
 func (s *Source) Clock(ctx context.Context) (time.Time, error) {
 	return s.ServerClock(ctx, "SELECT SYSTIMESTAMP FROM DUAL")
 }

@@ -1,6 +1,6 @@
 -- Finds the names of a statement that read the database's own table in spite of a staged one, directly or through
 -- views.
--- $1 json array of names that may be those of tables, $2 oid[] the database's own tables that are hidden.
+-- $1 json array of names that may name tables, $2 oid[] the database's own tables that are hidden.
 -- One row for each: the name, the table, whether the name is a view. PostgreSQL binds the tables of a view when the
 -- view is created, so temporary tables do not hide them.
 WITH RECURSIVE reads (name, rel, view) AS (

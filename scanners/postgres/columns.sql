@@ -1,4 +1,4 @@
--- What the catalogue knows of the columns of a prepared statement.
+-- The catalogue's facts about the columns of a prepared statement.
 -- $1 oid[] types, $2 int4[] type modifiers, $3 oid[] tables (0 = an expression), $4 int2[] column numbers.
 -- One row for each column, in order: the name of the type, whether the column is surely NOT NULL. From PostgreSQL 18 on
 -- a NOT NULL constraint may exist that was not validated.

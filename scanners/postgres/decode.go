@@ -286,7 +286,8 @@ func decodeBigNumeric(dst *row.Value, groups []byte, weight, scale int, negative
 		d.Coeff.Mul(&d.Coeff, base)
 		d.Coeff.Add(&d.Coeff, group.SetInt64(n))
 	}
-	// The groups may end before the scale, because zeros are left out. They may also end up to three zeros after it.
+	// The groups may end before the scale, because zeros are left out. The last group may have up to three zeros behind
+	// the scale.
 	ten, power := apd.NewBigInt(10), new(apd.BigInt)
 	switch shift := int64(4*(weight-len(groups)/2+1) + scale); {
 	case shift > 0:
@@ -307,7 +308,7 @@ const (
 	newest = 253_402_300_799 // 9999-12-31T23:59:59Z
 )
 
-// decodeLocal reads a timestamp without zone as a time in the source's zone. The first and the last time of all years
+// decodeLocal reads a timestamp without zone as a time in the source's zone. The two ends of the range (see clamped)
 // stay unchanged.
 func decodeLocal(c *cursor, dst *row.Value, src []byte) error {
 	if err := decodeTimestamp(c, dst, src); err != nil || c.location == time.UTC {
@@ -355,7 +356,7 @@ func clamped(seconds, nanos int64) time.Time {
 	return time.Unix(seconds, nanos).UTC()
 }
 
-// decodeInterval reads µs, days (of 24 hours) and months.
+// decodeInterval reads µs, days (of 24 hours) and months. An interval with months is an error.
 func decodeInterval(_ *cursor, dst *row.Value, src []byte) error {
 	if err := want(src, 16); err != nil {
 		return err

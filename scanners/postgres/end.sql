@@ -1,5 +1,6 @@
--- Runs after every scan, and resets the session. ROLLBACK undoes settings. The other statements undo what survives a
--- rollback, or would survive if the probe had ended its transaction.
+-- Runs at the end of every transaction, and resets the session. A plain scan that ended well needs only its ROLLBACK.
+-- ROLLBACK undoes settings. The other statements undo what survives a rollback, or would survive if the probe had ended
+-- its transaction.
 -- No arguments. The result is not used.
 ROLLBACK;
 RESET SESSION AUTHORIZATION;

@@ -1,5 +1,5 @@
--- Runs after every statement of a session, also after a failure, and undoes its effects, so that the next statement
--- finds the session unchanged. CLOSE ALL, DEALLOCATE ALL and pg_advisory_unlock_all undo what the rollback does not undo.
+-- Runs after every statement of a session, also after a failure, so that the next statement finds the session
+-- unchanged. CLOSE ALL, DEALLOCATE ALL and pg_advisory_unlock_all undo effects that the rollback does not undo.
 -- No arguments. The result is not used.
 ROLLBACK TO SAVEPOINT statement;
 RELEASE SAVEPOINT statement;

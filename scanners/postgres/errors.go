@@ -14,9 +14,9 @@ import (
 	"tallyman/scanners"
 )
 
-// mapError turns an error into a scanners.Error. The error of an ended context can be found with errors.Is. Of a
-// driver's error only the text is kept, because the error itself holds the configuration. sql is the text that was
-// sent, or "" if the error must not name a place in it.
+// mapError turns an error into a scanners.Error. errors.Is finds the error of an ended context. mapError keeps only the
+// text of a driver's error, because the error itself holds the configuration. sql is the text that was sent, or "" if
+// the error must not name a place in it.
 func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.Error {
 	if e, ok := errors.AsType[*tooLargeError](err); ok {
 		return s.tooLarge(e)

@@ -20,8 +20,9 @@ type function struct {
 	path         string // the search_path that the function sets; "" if it sets none
 }
 
-// judge returns why a probe may not call the function, and a way out other than to allow it. why is "" if a probe may
-// call the function. A function in SQL may be called if its body calls only such functions.
+// judge returns why a probe may not call the function, or "" if a probe may. hint is a way out other than to allow the
+// function in the configuration. judge does not look at the body of a function in SQL: resolution.body judges the calls
+// of the body.
 func (f *function) judge() (why, hint string) {
 	if refusal, found := probe.Refuse(f.bare); found {
 		return refusal.Does, refusal.Hint
@@ -45,7 +46,8 @@ func (f *function) judge() (why, hint string) {
 	return "is written in " + f.language + ", which the server does not look into before it runs", ""
 }
 
-// isSQL tells whether the server can tell what the function calls.
+// isSQL tells whether the function is written in SQL and is not PostgreSQL's own. The server can tell the calls of such
+// a function.
 func (f *function) isSQL() bool { return f.language == "sql" && !f.builtin }
 
 func names(list string) map[string]bool {
@@ -160,7 +162,7 @@ func add(list *[]uint32, value string) bool {
 }
 
 // nextToken splits the text as PostgreSQL's pg_strtok does. A backslash removes the special meaning of the next
-// character. So a name cannot contain a brace, or end early. At the end of the text, nextToken returns "".
+// character. So a brace or a space within a name does not end the token. At the end of the text, nextToken returns "".
 func nextToken(text string) (token, rest string) {
 	text = strings.TrimLeft(text, " \n\t")
 	if text == "" {

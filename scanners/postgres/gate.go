@@ -81,7 +81,8 @@ func (g *gate) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refuse reads a refused message just far enough to name the column. rest is the part of the message that has come.
+// refuse returns the error of a refused message. rest is the part of the message that has come. refuse reads a row up
+// to the value that is too long, to name its column. If no value is too long, refuse reads the whole row.
 func (g *gate) refuse(rest []byte) error {
 	e := &tooLargeError{row: g.header[0] == 'D', column: -1, size: g.left}
 	if !e.row {

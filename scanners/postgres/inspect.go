@@ -190,9 +190,10 @@ func (n *planNode) write(b *strings.Builder, depth int) {
 //go:embed dangers.sql
 var dangersSQL string
 
-// Dangers returns the dangerous functions that the user may execute, and the schemas whose tables the user may change.
-// Dangerous functions act on the server, reach its files or another server, write, or run SQL from a text. A superuser
-// may do everything, so the superuser is then the only entry.
+// Dangers returns the dangerous functions that the user may execute, and the user's roles with rights over the server.
+// It also returns the schemas whose tables the user may change. Dangerous functions act on the server, reach its files
+// or another server, write, or run SQL from a text. A superuser may do everything, so the superuser is then the only
+// entry.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var found [][]string
 	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) (err error) {
@@ -235,9 +236,9 @@ func writes(rights, schema, grantee string) scanners.Danger {
 	}
 }
 
-// dangerous returns what a function does, if a rollback does not undo it. Functions that change a session, take locks
-// or move a sequence are not counted. The first two end with the scan, a read-only transaction refuses the third, and a
-// WMS needs all of them.
+// dangerous returns the effect of a function that does more than read. found is false for functions that change a
+// session, take locks or move a sequence. The first two effects end with the scan, a read-only transaction refuses the
+// third, and a WMS needs all of these functions.
 func dangerous(bare string) (does string, found bool) {
 	if runsText[bare] {
 		return "runs SQL that it is given as a text", true

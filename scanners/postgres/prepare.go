@@ -98,7 +98,7 @@ func (p *prepared) addFields(fields []pgconn.FieldDescription) {
 	}
 }
 
-// ask adds what only the catalogue knows: the names of types, and NOT NULL if trustNotNull is set.
+// ask adds the facts that only the catalogue knows: the names of types, and NOT NULL if trustNotNull is set.
 func (p *prepared) ask(ctx context.Context, conn *pgconn.PgConn, fields []pgconn.FieldDescription, trustNotNull bool) error {
 	var types, modifiers, tables, numbers []string
 	for _, f := range fields {
@@ -178,7 +178,7 @@ func (p *prepared) readAll(ctx context.Context, from *pgconn.Pipeline, stop func
 type cursor struct {
 	row      *row.Row
 	location *time.Location // the zone of timestamps without zone
-	// texts that are not in the driver's buffer; never grown, because texts of the row point into it
+	// texts that are not in the driver's buffer; scratch never grows, because texts of the row point into it
 	scratch []byte
 }
 

@@ -27,18 +27,19 @@ var (
 // mostFunctions is how many functions in SQL a statement may reach. The body of each is judged.
 const mostFunctions = 200
 
-// resolution collects everything that a statement calls. The server tells it before anything is planned or run.
+// resolution collects the functions, tables, views and types that a statement uses. The server names them before it
+// plans or runs anything.
 type resolution struct {
 	source *Source
 	conn   *pgconn.PgConn
 
-	functions, relations, types []uint32        // functions: those that are not PostgreSQL's own
+	functions, relations, types []uint32        // functions: without PostgreSQL's own
 	judged                      map[uint32]bool // the functions that were judged already
-	// the statement calls a function that only the configuration allows, which may leave something in the session
+	// the statement calls a function that the configuration allows; such a function may leave something in the session
 	leaves      bool
 	constraints map[string]bool // constraints of domains, as trees
 	calls       []scanners.Call
-	bodies      int // bodies of functions in SQL that were judged
+	bodies      int // how many bodies of functions in SQL were judged
 }
 
 // describe lets the server parse the statement. Parsing also rewrites it: views are expanded and names are resolved,
@@ -215,8 +216,8 @@ func (r *resolution) refuse(call scanners.Call) {
 	}
 }
 
-// body judges a function in SQL. The server's own validator parses the body, as it does when the function is created,
-// and does not run it.
+// body judges a function in SQL. The server's own validator parses the body, as at the creation of the function, and
+// does not run the body.
 func (r *resolution) body(ctx context.Context, oid string, f function) error {
 	if r.bodies++; r.bodies > mostFunctions {
 		return unresolved(fmt.Sprintf("it reaches more than %d functions in SQL", mostFunctions), "allow those that it calls itself under functions of the source")
@@ -265,10 +266,10 @@ func (r *resolution) validate(ctx context.Context, oid, path string) ([]string, 
 		}
 		return nil
 	})
-	return trees[min(1, len(trees)):], err // the first tree is that of the call itself
+	return trees[min(1, len(trees)):], err // the first tree is of the validator's call
 }
 
-// tellApart adds an explanation to functions whose names are not in the statement's text: where they come from.
+// tellApart explains the origin of each function whose name is not in the statement's text.
 func (r *resolution) tellApart(stmt *probe.Statement) {
 	tokens, _ := probe.Lex(stmt.Text)
 	for i := range r.calls {

@@ -48,8 +48,8 @@ type Source struct {
 	known     sync.Map // OIDs of PostgreSQL's own functions that probes may call
 }
 
-// Open returns a source. The source connects when it is first used, so the only errors are those of the URL. They never
-// show the URL, because a part that cannot be read may be the password.
+// Open returns a source. The source connects when it is first used, so Open fails only for a faulty URL. The errors of
+// Open never show the URL, because an unreadable part of the URL may be the password.
 func Open(ctx context.Context, config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err

@@ -53,14 +53,14 @@ type stagedTable struct {
 
 	name   string // quoted
 	hidden string // the OID of the database's own table; "" if there is none
-	// quoted names of the columns that get a value from the rows; the last "numbered" of them count the rows
+	// quoted names of the columns that fill inserts; the last "numbered" of them get the number of the row
 	insert   []string
 	numbered int
 }
 
-// set creates the table and fills it. The table is filled in a read-only part of the transaction, which may write to
-// temporary tables. So a default can do no more than return a value. Afterwards the trigger refuses all writes, because
-// the read-only mode alone would allow them.
+// set creates the table and fills it. Before the fill, set makes the transaction read-only, which still allows writes
+// to temporary tables. So a default can do no more than return a value. Afterwards the trigger refuses all writes,
+// because the read-only mode alone would allow them.
 func (t *stagedTable) set(ctx context.Context) error {
 	name, err := t.TableName()
 	if err != nil {
@@ -226,8 +226,8 @@ func (t *stagedTable) encode(i int, values []row.Value, oids []uint32) ([][]byte
 	return args, nil
 }
 
-// cannotStage turns an error into one of staging, unless the database is merely unavailable. hint replaces the server's
-// hint.
+// cannotStage turns an error into an error of staging, unless the database is only unavailable. hint replaces the
+// server's hint.
 func cannotStage(staged *scanners.StagedTable, err error, hint string) error {
 	var e *scanners.Error
 	if !errors.As(err, &e) || e.Code == scanners.CodeStage || e.Transient {

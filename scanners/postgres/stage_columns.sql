@@ -1,7 +1,7 @@
 -- The columns of a table that will be staged, if the database has the table.
--- $1 its name as in a statement. One row for each column, in order: the table's OID, the column's name, whether it is
--- generated, or NOT NULL without a default, whether the database numbers it (identity, or a default from a sequence, which a test
--- must not move), whether it is generated.
+-- $1 its name as in a statement. One row for each column, in order: the table's OID, the column's name, and three
+-- booleans. First: the column is generated, or NOT NULL without a default. Second: the database numbers the column
+-- (identity, or a default from a sequence, which a test must not move). Third: the column is generated.
 SELECT c.oid, a.attname, a.attnotnull AND d.adbin IS NULL OR a.attgenerated <> '',
        a.attidentity <> '' OR a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%', false),
        a.attgenerated <> ''

@@ -19,8 +19,8 @@ import (
 // endTimeout bounds the clean-up after a scan. A connection that does not answer by then is closed.
 const endTimeout = 5 * time.Second
 
-// transaction is where a statement runs: a transaction of its own (the Source), or a part of a session's. After end,
-// all effects of the statement are gone.
+// transaction is where a statement runs: in a transaction of its own (Source), or in a savepoint of a session's
+// transaction (session). After end, all effects of the statement are gone.
 type transaction interface {
 	begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error)
 	end(ctx context.Context, conn *pgxpool.Conn)
@@ -53,9 +53,9 @@ func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) 
 	})
 }
 
-// open takes a connection and calls begin to start a transaction on it. open waits for a free connection for at most
-// the timeout of the statement, and then for the database to accept a connection. If a pooled connection is dead,
-// because the server was restarted, open empties the pool and tries once more.
+// open takes a connection and calls begin to start a transaction on it. In all, open waits at most for the timeout of
+// the statement plus the timeout to connect. If a pooled connection is dead, because the server was restarted, open
+// empties the pool and tries once more.
 func (s *Source) open(ctx context.Context, timeout time.Duration, begin func(context.Context, *pgconn.PgConn) error) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
 	defer cancel()
@@ -80,9 +80,9 @@ func (s *Source) open(ctx context.Context, timeout time.Duration, begin func(con
 	}
 }
 
-// opening returns the statements that begin a transaction of this mode. With standard strings the server reads the
-// probe as rules/probe did. A connection gets both settings at its start, and the server reports their values. They are
-// set again only if a probe or a pooler has changed them.
+// opening returns the statements that begin a transaction of this mode. With standard_conforming_strings on, the server
+// reads the probe's strings as rules/probe did. A connection gets this setting at its start, and also the time zone,
+// unless the zone is a plain offset. The server reports both values, and opening sets a value again only if it differs.
 func (s *Source) opening(conn *pgconn.PgConn, timeout time.Duration, mode string) []string {
 	statements := []string{"BEGIN " + mode, setTimeout(timeout)}
 	if conn.ParameterStatus("standard_conforming_strings") != "on" {
@@ -101,7 +101,7 @@ func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, e
 	stop := func() {}
 	defer func() { stop() }()
 	conn, err := s.open(ctx, q.timeout, func(_ context.Context, conn *pgconn.PgConn) (err error) {
-		stop()                                                          // of the connection before this one
+		stop()                                                          // ends the context of the first try, if any
 		asked, stop = context.WithTimeout(ctx, q.timeout+deadlineGrace) //nolint:fatcontext // a second one takes the place of the first, whose connection was broken
 		pipeline, err = s.send(asked, conn, s.opening(conn, q.timeout, "READ ONLY"), func(to *pgconn.Pipeline) {
 			if q.add(to); q.plain {
@@ -128,7 +128,8 @@ func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, e
 	return result, err
 }
 
-// send sends our own statements and those of add in one round trip, and reads the results of our own.
+// send sends the statements of ours, and the statements that add appends, in one round trip. send reads only the
+// results of ours.
 func (s *Source) send(ctx context.Context, conn *pgconn.PgConn, ours []string, add func(*pgconn.Pipeline)) (*pgconn.Pipeline, error) {
 	pipeline := conn.StartPipeline(ctx)
 	for _, sql := range ours {
@@ -138,7 +139,7 @@ func (s *Source) send(ctx context.Context, conn *pgconn.PgConn, ours []string, a
 	err := pipeline.Sync()
 	for range ours {
 		if err == nil {
-			_, err = pipeline.GetResults() // they have no rows
+			_, err = pipeline.GetResults() // ours return no rows
 		}
 	}
 	if err != nil {

@@ -21,13 +21,14 @@ type Dialect struct {
 	// LiteralKinds are the kinds of literals that the database sees as another kind than usual.
 	LiteralKinds map[string]row.Kind
 	// Types names the column types of the sample table: id, bool, small, big, ratio, decimal, text, bytes, date, time,
-	// zoned, json. Without id it is integer.
+	// zoned, json. If id is missing, its type is integer.
 	Types map[string]string
 	Kinds map[string]row.Kind // of columns in Types that the database sees as another kind than usual
 	Bytes string              // the literal of the bytes 00 ff
 	Zoned string              // the literal of 2026-06-01T08:00:00+08:00
-	// Value writes the literal of a sample's text for a column of the type. If nil, every value is a quoted text, except
-	// TRUE and FALSE.
+	// Value writes the literal of a sample's text for a column of the type. The suite does not call Value for NULL,
+	// bytes and zoned. If Value is nil, numbers, TRUE and FALSE are written as they are, and every other text is
+	// quoted.
 	Value func(name, text string) string
 	// Series is a SELECT of n rows with the columns n (1 … n, in any order), sku, qty (a decimal) and note.
 	Series func(n int) string
@@ -35,7 +36,7 @@ type Dialect struct {
 	// LargeSetup lets the database make large texts.
 	Repeat     string
 	LargeSetup string
-	// Untold tells that the column of a value that is larger than the limit of a row is not known.
+	// Untold tells that the driver does not know the column of a value that is larger than the limit of a row.
 	Untold bool
 	// Stream is how many rows a long scan has; 0 means a million.
 	Stream int
@@ -48,8 +49,8 @@ type Dialect struct {
 	// may be empty.
 	WriterSetup string
 	Writers     []string
-	// Leaks are SELECTs that try to change the session. State returns one text, which must be the same before and after
-	// them.
+	// Leaks are SELECTs that try to change the session. LeakSetup creates their functions. State is a SELECT of one
+	// text, which must be the same before and after them.
 	LeakSetup string
 	Leaks     []string
 	State     string
@@ -60,12 +61,13 @@ type Dialect struct {
 	// EmptyIsNull tells that an empty text is NULL.
 	EmptyIsNull bool
 
-	// What the driver cannot do besides scanning. Each must be set, so that a method that was forgotten fails the suite.
+	// The abilities that the driver lacks, besides scanning. Each must agree with the driver, so that a method that was
+	// forgotten fails the suite.
 	NoSessions, NoExplain, NoInspect bool
 	// Schema is the schema of the tables that a test creates, as the prefix of their names. A Database with a method
 	// Schema is asked instead.
 	Schema string
-	// StagedInSchema tells that a staged table hides the real one even if its schema is named.
+	// StagedInSchema tells that a staged table hides the real one even where a statement names the schema.
 	StagedInSchema bool
 	// Stock makes the table stock: id, the primary key that the database numbers, wh_id and bin_code (NOT NULL, unique
 	// together), qty (a decimal, NOT NULL, below 1000), reserved (a decimal, NOT NULL, 0 by default), free (generated: qty
@@ -132,8 +134,8 @@ func digits(count int, zero, from string) (number, tables string) {
 	return strings.Join(numbers, " + "), strings.Join(joins, " CROSS JOIN ")
 }
 
-// digitSeries sets the statements of a Dialect that are made with digits. whole makes a whole number of an expression;
-// sku is the expression of that column.
+// digitSeries sets the statements of a Dialect that are made with digits. whole is a format that makes a whole number
+// of an expression. sku is the expression of the column sku.
 func digitSeries(d *Dialect, zero, whole, sku string) {
 	series := func(count int) (sql string) {
 		number, tables := digits(count, zero, d.From)

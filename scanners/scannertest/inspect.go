@@ -103,7 +103,7 @@ func inspect(t T, d Dialect) {
 	db.Exec(t, "CREATE VIEW stock_view AS SELECT * FROM stock")
 	db.Exec(t, "CREATE TABLE pairs (b integer NOT NULL, a integer NOT NULL, note "+d.Types["text"]+", PRIMARY KEY (b, a))")
 	names, err := x.Tables(t.Context())
-	// names of other schemas
+	// Names with a point belong to other schemas.
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, ".") })
 	if err != nil || !slices.Equal(names, []string{"pairs", "sample", "stock", "stock_view"}) {
 		t.Errorf("tables %q, %v", names, err)

@@ -28,8 +28,9 @@ type Result struct {
 	Detail  string // what was wrong, or why the check was skipped
 }
 
-// Judge makes the checks that the database allows, one after the other, and reports each result to tell. If ctx ends,
-// the remaining checks are skipped. Everything that checks have opened or created is closed and dropped in any case.
+// Judge makes the checks that need no more than allowed, one after the other, and reports each result to tell. Judge
+// always skips checks that need a server of the suite's own. If ctx ends, the remaining checks are skipped. Everything
+// that checks have opened or created is closed and dropped in any case.
 func Judge(ctx context.Context, d Dialect, allowed Need, tell func(Result)) {
 	for _, c := range Checks() {
 		r := Result{Check: c.Name, Outcome: Skipped}

@@ -172,7 +172,7 @@ func largeLimits(t T, d Dialect) {
 	}
 	s := db.Open(t, 1)
 	quarter := most.Row / 4
-	// The last text is a few bytes shorter, because in some databases a number has bytes, too.
+	// The second row is 10 bytes below the limit, because some databases count the bytes of the number id, too.
 	for _, sizes := range [][]int{{most.Cell}, {quarter, quarter, quarter, quarter - 10}, {0, most.Cell, most.Cell, most.Cell, 1000}} {
 		rows := Rows(t, Prepare(t, s, texts(d, sizes...)), nil)
 		for i, size := range sizes {

@@ -16,7 +16,7 @@ import (
 type literalKind struct {
 	kind row.Kind
 	text string
-	arg  any // a parameter that equals it
+	arg  any // a parameter that equals the literal
 }
 
 // literalTime is the time of the literals.
@@ -67,7 +67,7 @@ func ping(t T, d Dialect) {
 	answers(t, d, s)
 }
 
-// clock asks the server for its time. `rules check --source` uses it to warn of wrong zones and clocks.
+// clock asks the server for its time. `rules check --source` uses the time to warn of wrong zones and clocks.
 func clock(t T, d Dialect) {
 	t.Helper()
 	c, ok := d.New(t).Open(t, 1).(scanners.Clock)

@@ -11,8 +11,8 @@ import (
 	"tallyman/scanners"
 )
 
-// sessions returns the source as one that opens sessions. sessions skips the test if the dialect says that the driver
-// opens none.
+// sessions returns the source as a scanners.Sessions. sessions skips the test if the dialect says that the driver opens
+// no sessions.
 func sessions(t T, d Dialect, s scanners.Source) scanners.Sessions {
 	t.Helper()
 	x, ok := s.(scanners.Sessions)
@@ -25,7 +25,8 @@ func sessions(t T, d Dialect, s scanners.Source) scanners.Sessions {
 	return x
 }
 
-// open opens a session that must succeed. The session is closed at the end of the test, or earlier.
+// open opens a session, and fails the test if that is not possible. The session is closed at the end of the test, or
+// earlier.
 func open(t T, s scanners.Sessions, staged ...scanners.StagedTable) scanners.Session {
 	t.Helper()
 	x, err := s.Session(t.Context(), staged)
@@ -40,7 +41,7 @@ func open(t T, s scanners.Sessions, staged ...scanners.StagedTable) scanners.Ses
 	return x
 }
 
-// snapshot writes from outside a session. The session must not see it.
+// snapshot writes from outside a session. The session must not see the new row.
 func snapshot(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)
@@ -138,7 +139,8 @@ func sessionGoesOn(t T, d Dialect) {
 	}
 }
 
-// sessionOver uses a closed session, and one whose statement was canceled. The source must continue.
+// sessionOver cancels a statement of a session, and closes the session twice. Then the session and its statement must
+// fail, and the source must continue.
 func sessionOver(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)

@@ -17,7 +17,7 @@ func mustDecimal(t T, s string) row.Value {
 	return v
 }
 
-// stagedKinds stages a table that the database does not have. Values of every kind, given as such, as text and as NULL,
+// stagedKinds stages a table that the database does not have. Values in the kind of their column, as text and as NULL
 // must come back unchanged.
 func stagedKinds(t T, d Dialect) {
 	t.Helper()
@@ -95,8 +95,8 @@ func stagedKinds(t T, d Dialect) {
 	}
 }
 
-// stagedLike stages a table in the place of a real one whose keys, checks, defaults and generated columns could get in
-// the way of a test's few columns.
+// stagedLike stages a table in the place of a real one. Most cases give values for a few columns only. The keys,
+// checks, defaults and generated columns of the real table must not get in the way.
 func stagedLike(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)

@@ -37,7 +37,7 @@ type Database interface {
 // Need is what a check needs of the database.
 type Need int
 
-// The needs. Each includes those before it.
+// The needs. Each need includes the needs before it.
 const (
 	Selects Need = iota // SELECTs of rows that the statement itself makes
 	Tables              // tables, views and rows, in a schema of the suite's own
@@ -52,7 +52,7 @@ type Check struct {
 	Run   func(T, Dialect)
 }
 
-// Checks returns the parts of the suite, those that need least first.
+// Checks returns the parts of the suite. The checks with the smallest needs come first.
 func Checks() []Check {
 	return []Check{
 		{"ping", Selects, ping},

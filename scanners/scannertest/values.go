@@ -93,7 +93,8 @@ func values(t T, d Dialect) {
 	}
 }
 
-// valueText returns the text of a value, without trailing zeros of decimals, in which databases differ.
+// valueText returns the text of a value. valueText leaves out trailing zeros of decimals, because databases differ in
+// them.
 func valueText(v row.Value) string {
 	text := v.String()
 	if v.Kind() == row.Decimal && strings.Contains(text, ".") {
@@ -102,7 +103,7 @@ func valueText(v row.Value) string {
 	return text
 }
 
-// textOf returns the text of a value in a database that has another kind for it.
+// textOf returns the text of a value in a database where the value is of this kind.
 func textOf(text string, kind row.Kind) string {
 	switch {
 	case kind == row.Int && text == "true":

@@ -11,7 +11,8 @@ type Handshakes struct {
 	last atomic.Pointer[[]*x509.Certificate]
 }
 
-// Watch sees the certificates of each connection that is made with these settings. Without settings there is no TLS.
+// Watch remembers the certificates of each connection that is made with these settings. Watch does nothing if settings
+// is nil, because there is no TLS then.
 func (h *Handshakes) Watch(settings *tls.Config) {
 	if settings == nil {
 		return

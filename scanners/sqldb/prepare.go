@@ -194,7 +194,7 @@ func (p *prepared) read(
 // driver or of TLS.
 const (
 	wireSlack = 512 << 10
-	wireShare = 32 // a part of the values' bytes
+	wireShare = 32 // one byte more for each 32 bytes of values
 )
 
 // perWire is how many bytes may arrive between two rows.
@@ -225,7 +225,7 @@ type cursor struct {
 	texts Texts
 	cells []cellReceiver
 	dest  []any // the cells, in the form that database/sql takes
-	err   error // the first error of a cell, because database/sql would wrap it in words about Go
+	err   error // the first error of a cell, without the words about Go that database/sql adds
 
 	limits scanners.Limits
 	bytes  int // bytes of the row's values so far
@@ -305,7 +305,7 @@ func (c *cellReceiver) fault(err error) error {
 	}
 }
 
-// where names the row by its first column, if that was read already.
+// where names the row by its first column, if the first column was read already.
 func (c *cellReceiver) where() string {
 	first := &c.cursor.cells[0]
 	if first == c {
@@ -320,7 +320,7 @@ func (t *Texts) Keep(b []byte) string {
 		return ""
 	}
 	from := len(t.buffer)
-	// If append moves the buffer, the texts before keep pointing into the old one, which does not change.
+	// If append moves the buffer, the earlier texts still point into the old buffer, which does not change.
 	t.buffer = append(t.buffer, b...)
 	return unsafe.String(&t.buffer[from], len(b)) //nolint:gosec // a Row says how long its texts live
 }

@@ -101,7 +101,7 @@ func (h *heldTransaction) stop(ctx context.Context, cancel context.CancelFunc, r
 		defer time.AfterFunc(endTimeout, cancel).Stop()
 		h.tx.Stop(ctx, cancel)
 	}
-	// Read the rows that are on their way. Next heeds the context; Close would not.
+	// Read the rows that are on their way. Next stops when the context ends; Close would not.
 	for rows.Next() {
 	}
 	_ = rows.Close()

@@ -83,8 +83,8 @@ func (s *Source) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Do calls look with a transaction of its own, for our own queries, such as those of the catalogue. An error of the
-// server is CodeFailed, unless it has a code of its own.
+// Do calls look with a new transaction, for queries that belong to no probe, such as queries of the catalogue. An error
+// of the server is CodeFailed, unless the Dialect gives the error another code.
 func (s *Source) Do(ctx context.Context, look func(ctx context.Context, tx Transaction) error) error {
 	h, err := s.begin(ctx, s.config.StatementTimeout, s.config.Dialect.Begin)
 	if err != nil {
@@ -147,16 +147,16 @@ type Dialect interface {
 	Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 	// Bind converts the value of a parameter to the value that the driver sends.
 	Bind(v row.Value) (any, error)
-	// Answer judges an error that came from the server, and returns nil for any other error. code is for errors without
-	// a code of their own. While the statement is prepared, code blames the statement. While it runs, code blames
-	// the data.
+	// Answer judges an error that came from the server, and returns nil for any other error. code is for errors to
+	// which the Dialect gives no code: CodeUnreachable while the source connects, CodeStatement while a statement is
+	// prepared, CodeStage while a table is staged, and CodeFailed otherwise.
 	Answer(err error, code scanners.Code) *scanners.Error
 }
 
 // Transaction is one transaction on one connection. Transaction is not safe for concurrent use.
 type Transaction interface {
 	// Next resets the session to its state before the first statement, for a new statement that runs no longer than
-	// timeout. Only sessions, which have several statements, call it.
+	// timeout. Only a Session calls Next, because a Session has several statements.
 	Next(ctx context.Context, timeout time.Duration) error
 	// Describe returns the columns of the statement's result, without running the statement.
 	Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]Column, error)
@@ -172,7 +172,7 @@ type Transaction interface {
 	Abandon(ctx context.Context)
 }
 
-// Column is a column as the database describes it. Its name may be in any case.
+// Column is a column as the database describes it. Its name may have upper-case and lower-case letters.
 type Column struct {
 	row.Column
 	Convert Convert
@@ -186,9 +186,9 @@ type Convert func(dst *row.Value, src any, texts *Texts) error
 // Texts holds the texts of one row, in memory that the next row uses again.
 type Texts struct{ buffer []byte }
 
-// mapError turns an error into a scanners.Error. The error of an ended context can be found with errors.Is. Of a
-// driver's error only the text is kept, without the secrets of the configuration. code is for errors of the server
-// without a code of their own.
+// mapError turns an error into a scanners.Error. After a cancellation, and after a timeout that the server did not
+// report itself, errors.Is finds the context's error in the result. mapError keeps only the text of a driver's error,
+// without the secrets of the configuration. code is for errors of the server to which the Dialect gives no code.
 func (s *Source) mapError(ctx context.Context, err error, code scanners.Code) *scanners.Error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
 		return mapped
@@ -241,8 +241,8 @@ func (v Verdict) Apply(err error) *scanners.Error {
 	return &scanners.Error{Code: v.Code, Transient: v.Transient, Hint: v.Hint, Err: err}
 }
 
-// Refuse returns the first fault as an error, or nil if there is none. The faults are those that only this kind of
-// database would find in the statement.
+// Refuse returns the first fault as an error, or nil if there is no fault. The faults come from the check for this kind
+// of database, such as probe.MySQL.
 func Refuse(stmt *probe.Statement, faults []probe.Fault) error {
 	if len(faults) == 0 {
 		return nil

@@ -43,7 +43,7 @@ type countedConn struct {
 
 	most atomic.Int64 // how many bytes may arrive between two rows; 0 means any number
 	came atomic.Int64 // bytes since the last row
-	over atomic.Bool  // more bytes arrived, so the connection was closed
+	over atomic.Bool  // more bytes than most arrived, so the connection was closed
 }
 
 // errTooMuch is the error that the driver gets from a connection with too many bytes.
@@ -84,7 +84,8 @@ func (w *countedConn) Close() error {
 	return w.Conn.Close()
 }
 
-// NewWires returns a connector that creates the driver's connector for each connection, with its own dial.
+// NewWires returns the Wires of the driver d. For each new connection, the Wires calls connector with a dial that makes
+// the counting network connection.
 func NewWires(d driver.Driver, connector func(dial Dial) driver.Connector) *Wires {
 	return &Wires{driver: d, make: connector, under: map[driver.Conn]*countedConn{}}
 }

@@ -75,7 +75,7 @@ func (p *prepared) timeForms(ctx context.Context, conn *connection) (map[string]
 
 // formBeside returns how the columns that a parameter is compared with write their times, even if the result does not
 // have these columns. formBeside returns usual if the columns have no times yet, or if there are no such columns. If
-// the columns differ, one parameter cannot be compared with all of them.
+// the columns differ, formBeside returns CodeParam, because one parameter cannot be compared with all of them.
 func (p *prepared) formBeside(ctx context.Context, conn *connection, name string, usual timeForm) (timeForm, error) {
 	form, first := usual, ""
 	for _, c := range p.beside[name] {
@@ -132,7 +132,7 @@ type timeForm struct {
 	unit   time.Duration // of a column of integers: time.Second or time.Millisecond; 0 means text
 	iso    bool          // with a T between date and time
 	suffix string        // "", "Z" or "+00:00"
-	digits int           // of a fraction: a fixed number, or shortest; 0 means SQLite's own 3, or more if needed
+	digits int           // of a fraction: a fixed number, or shortest; 0 means 3 as in SQLite, or 6 or 9 if needed
 	padded bool          // whole seconds have a fraction, too
 }
 
@@ -178,7 +178,7 @@ func (f timeForm) fraction(t time.Time) string {
 // timeColumn is a column of a table that holds times.
 type timeColumn struct {
 	name   string // in the result
-	sample string // SQL that returns some of its times
+	sample string // SQL that returns some of the column's times
 }
 
 func newTimeColumn(info sqlite.ColumnInfo) timeColumn {
@@ -192,8 +192,8 @@ func newTimeColumn(info sqlite.ColumnInfo) timeColumn {
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// form finds out the form from some of the column's times. form returns false if the column has no times, or if the
-// times fit several forms.
+// form finds out the form from some of the column's times. The first integer decides. form returns false if the times
+// have no integer and no text with seconds.
 func (c timeColumn) form(ctx context.Context, conn *connection) (timeForm, bool, error) {
 	rows, err := conn.sql.QueryContext(ctx, c.sample)
 	if err != nil {
@@ -219,7 +219,8 @@ func (c timeColumn) form(ctx context.Context, conn *connection) (timeForm, bool,
 	return form, ok, rows.Err()
 }
 
-// formOf returns the common form of the texts.
+// formOf returns the form of the texts. If the texts differ, the last text decides about iso and suffix. formOf returns
+// false if no text has seconds.
 func formOf(texts []string) (timeForm, bool) {
 	const seconds = len(time.DateTime)
 	f, found, bare := timeForm{}, false, false

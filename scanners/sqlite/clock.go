@@ -10,8 +10,8 @@ import (
 	"tallyman/scanners"
 )
 
-// driverZone returns a name of the location that the driver can load. The driver itself reads times of declared
-// columns, and does not accept offsets.
+// driverZone returns a name of the location that the driver can load. The driver itself reads the values of columns
+// that are declared as times, and does not accept offsets.
 func driverZone(location *time.Location) (string, error) {
 	name := location.String()
 	if !strings.HasPrefix(name, "+") && !strings.HasPrefix(name, "-") {
@@ -26,8 +26,8 @@ func driverZone(location *time.Location) (string, error) {
 	return name, nil
 }
 
-// clockFunctions are SQLite's functions of times, with the number of arguments that includes a time. With fewer
-// arguments they use the clock.
+// clockFunctions are SQLite's functions of times, each with the least number of arguments. A call with fewer arguments
+// uses the clock.
 var clockFunctions = map[string]int{"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
 
 // refuseClock refuses SQLite's own clock if times without a zone are not in UTC. SQLite's clock is in UTC, and its

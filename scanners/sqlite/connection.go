@@ -26,7 +26,8 @@ type connection struct {
 }
 
 // find finds the handle. The driver can interrupt a statement only until its first row, but SQLite may work for long
-// between rows, too. So this package interrupts it itself, and the driver offers no other way to its handle.
+// between rows, too. So this package interrupts the statement itself. The driver does not export the handle, so find
+// reads it by reflection.
 func (c *connection) find(driverConn any) error {
 	field := reflect.Indirect(reflect.ValueOf(driverConn)).FieldByName("db")
 	if field.Kind() != reflect.Uintptr || field.Uint() == 0 {
@@ -76,8 +77,8 @@ func (c *connection) refuses(name string) bool {
 	return true
 }
 
-// loads has functions of SQLite's shell and extensions that do more than calculate, besides those that are refused for
-// every database. This driver has none of them, but a later version may.
+// loads has functions of SQLite's shell and extensions that do more than calculate. probe.Refuse has the functions that
+// are refused for every database. This driver has none of these functions, but a later version may.
 var loads = map[string]bool{
 	"edit": true, "eval": true, "zipfile": true, "fts5": true, "fts5_tokenizer": true, "sqlite_log": true,
 }
@@ -97,13 +98,13 @@ func readsOnly(action sqlite.AuthorizerActionCode, pragma string) sqlite.Authori
 	}
 }
 
-// mostAtOnce times the limit of a row is how many bytes of values SQLite may hold at once.
+// mostAtOnce is how many times the limit of a row SQLite may hold at once, in bytes of values.
 const mostAtOnce = 4
 
 // bound limits the length of a value in statements whose result has this number of columns. SQLite limits single
 // values, whether it reads or makes them, and the rows that it sorts. It does not limit a row of a result, and holds
-// all values of that row before we see the first. So the more columns there are, the shorter each value must be. With
-// the default limits this begins with the 17th column.
+// all values of that row before we see the first. So from the fifth column on, each column makes the bound shorter.
+// With the default limits, the bound is below the limit of a value from the 17th column on.
 func (c *connection) bound(limits scanners.Limits, columns int) (most int, err error) {
 	most = limits.Row
 	if columns > mostAtOnce {

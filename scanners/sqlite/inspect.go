@@ -105,7 +105,7 @@ func (d *describer) all(table string) ([]row.Column, error) {
 	return columns, nil
 }
 
-// keys returns the columns of the primary key, and those of the other unique indexes that cover every row.
+// keys returns the columns of the primary key, and the columns of each other unique index that covers every row.
 func (c *connection) keys(ctx context.Context, table string) (primary []string, unique [][]string, err error) {
 	if primary, err = c.texts(ctx, "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk", table); err != nil {
 		return nil, nil, err
@@ -165,7 +165,7 @@ func bare(name string) string {
 	return tokens[0].Text
 }
 
-// tableColumn is what is needed of a column of the file to create a similar one.
+// tableColumn describes a column of the file, so that a staged table can have a similar column.
 type tableColumn struct {
 	name, declared string
 	required       bool   // NOT NULL, or the primary key that SQLite numbers
@@ -215,7 +215,7 @@ func (c *connection) tableColumns(ctx context.Context, table string) ([]tableCol
 	return columns, nil
 }
 
-// columnDefinition is what only the text of a CREATE TABLE tells of a column.
+// columnDefinition is the part of a column's definition that only the text of the CREATE TABLE has.
 type columnDefinition struct{ generated, collation string }
 
 // columnDefinitions reads a CREATE TABLE that SQLite has accepted. columnDefinitions returns the definitions by column,

@@ -27,7 +27,7 @@ type prepared struct {
 	beside  map[string][]timeColumn // by parameter: the columns of times that the statement compares it with
 }
 
-// connProvider gives a statement its connection: a new one (the Source), or that of a session.
+// connProvider gives a statement its connection: the Source gives a new connection, a session gives its own connection.
 type connProvider interface {
 	connect(ctx context.Context) (*connection, error)
 }
@@ -315,7 +315,7 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 	return nil
 }
 
-// where names the row by its first column, if that was read already.
+// where names the row by its first column, if the first column was read already.
 func where(r *row.Row, column int) string {
 	if column == 0 {
 		return ""

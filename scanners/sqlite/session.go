@@ -67,7 +67,7 @@ func (c *connection) execute(ctx context.Context, statements string) error {
 }
 
 // hides tells whether a staged table hides this table of the file. SQLite asks for every table that a statement reads,
-// including those behind a view.
+// including the tables behind a view.
 func (x *session) hides(table string) bool {
 	if !x.hidden[strings.ToLower(table)] {
 		return false
@@ -107,7 +107,8 @@ func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.
 	return p, nil
 }
 
-// bypass returns the error that names what leads past the staged table: a view, or the schema.
+// bypass returns the error of a statement that reads a hidden table. The error names the cause: a view, or the schema
+// main before the table.
 func (x *session) bypass(ctx context.Context, stmt *probe.Statement) error {
 	views, err := x.conn.views(ctx)
 	if err != nil {

@@ -53,8 +53,8 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 }
 
 // textSize is where the server cuts values of types without a size. A cut value must still be above the limit. The
-// server may count bytes, or UTF-16 units, of which each is at least one byte of UTF-8. So the cut is at twice the
-// limit.
+// server may count bytes, or UTF-16 units of two bytes. Each UTF-16 unit becomes at least one byte of UTF-8. So the cut
+// is at twice the limit.
 func (d *dialect) textSize() int { return 2 * (d.limits.Cell + 1) }
 
 // transaction is never committed.
@@ -294,7 +294,7 @@ var (
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts has the errors whose meaning does not depend on the step: connecting, preparing or running, by their number in sys.messages.
+// verdicts has the errors that mean the same while connecting, preparing and running, by their number in sys.messages.
 var verdicts = map[int32]sqldb.Verdict{
 	1222: {Code: scanners.CodeTimeout, Transient: true, Hint: "the rows are locked by a writer; SNAPSHOT isolation in the database avoids that"},
 	1205: again,                           // deadlock victim

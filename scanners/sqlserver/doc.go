@@ -10,7 +10,7 @@
 // probe. The connection announces ApplicationIntent=ReadOnly, so an availability group may choose a readable replica.
 //
 // Every scan has a connection of its own, which is closed afterwards. The server has no timeout for statements. When
-// the time is up, the driver sends an attention, and two seconds later the network connection is cut.
+// the time is up, the driver sends an attention. At most two seconds later, the network connection is cut.
 //
 // What conditions see:
 //
