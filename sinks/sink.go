@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/settings"
 )
 
-// ErrUnavailable says that an index in Redis cannot be used now: it cannot be reached, or is being written back.
+// ErrUnavailable says that an index in Redis cannot be used now: it cannot be reached, or is being rebuilt.
 var ErrUnavailable = errors.New("the index in Redis cannot be reached, or is being rebuilt")
 
 // Sink takes notices. Sink is idempotent by notice id: a repeated notice gets the same receipt.
@@ -30,8 +30,8 @@ type Pusher interface {
 	// nil once the other side has taken them. It is called from many goroutines, and must end with ctx.
 	//
 	// A *RefusedError names deliveries that will never be taken; the others of the batch were not taken either. Every
-	// other error is transient. A *LaterError says when to try again, and a *GoneError that the object of the delivery no
-	// longer exists. No error may contain a secret.
+	// other error is transient. A *LaterError says when to try again. A *GoneError says that the object of the delivery
+	// no longer exists. No error may contain a secret.
 	Push(ctx context.Context, batch []delivery.Delivery) error
 }
 
@@ -57,10 +57,10 @@ func (e *GoneError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *GoneError) Unwrap() error { return e.Err }
 
-// RefusedError is the answer of a sink that will never take some of the deliveries. The caller ends those as failed,
-// and offers the others again. Otherwise one such delivery would block its lane for ever.
+// RefusedError is the answer of a sink that will never take some of the deliveries. The caller ends the refused
+// deliveries as failed, and offers the others again. Otherwise a refused delivery would block its lane for ever.
 type RefusedError struct {
-	Seqs []int64 // of the batch; at least one
+	Seqs []int64 // the numbers of the refused deliveries; at least one
 	Err  error
 }
 
@@ -145,8 +145,8 @@ type ChannelSettings interface {
 	Batching() Batch
 	// IsEach tells whether each recipient gets a delivery of their own.
 	IsEach() bool
-	// NeedsAddress returns what the address book must have of a recipient if IsEach is true; "" means nothing. Recipients
-	// without it get no delivery.
+	// NeedsAddress returns the kind of address that the address book must have for a recipient if IsEach is true; ""
+	// means none. Recipients without such an address get no delivery.
 	NeedsAddress() string
 	// Open returns the channel without connecting to anything. Open returns an error for settings that can never work.
 	Open(Site) (Channel, error)
@@ -166,7 +166,7 @@ type Site struct {
 	Logger  *slog.Logger // has the name of the sink
 }
 
-// PushSettings are the settings that every push channel has: how much of it may run at once, and when it is paused.
+// PushSettings are the settings that every push channel has: how many calls may run at once, and when calls pause.
 type PushSettings struct {
 	Header      `yaml:",inline"`
 	Timeout     time.Duration `yaml:"timeout" min:"1s" max:"5m" doc:"how long a call may take"`
@@ -198,17 +198,17 @@ func (p *PushSettings) Kind() Kind { return PushKind }
 // Limits implements ChannelSettings.
 func (p *PushSettings) Limits() *PushSettings { return p }
 
-// Batching returns that each delivery goes alone.
+// Batching returns the batch of one: each delivery goes alone.
 func (p *PushSettings) Batching() Batch { return Batch{Max: 1} }
 
-// IsEach returns that all recipients share a delivery.
+// IsEach returns false: all recipients share a delivery.
 func (p *PushSettings) IsEach() bool { return false }
 
-// NeedsAddress returns that no entry of the address book is needed.
+// NeedsAddress returns "": a recipient needs no entry in the address book.
 func (p *PushSettings) NeedsAddress() string { return "" }
 
-// Opened returns the channel as an interface. After an error it returns a nil interface, which a nil pointer of type C
-// would not be.
+// Opened returns the channel as an interface. After an error, Opened returns a nil interface. A nil pointer of type C
+// in an interface would not be equal to nil.
 func Opened[C Channel](c C, err error) (Channel, error) {
 	if err != nil {
 		return nil, err

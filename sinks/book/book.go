@@ -34,7 +34,7 @@ type entry struct {
 	until time.Time
 }
 
-// New returns a book. now returns the time of day.
+// New returns a book. now returns the present time.
 func New(addresses delivery.Addresses, now func() time.Time) *Book {
 	return &Book{addresses: addresses, now: now, entries: map[string]entry{}}
 }

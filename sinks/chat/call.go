@@ -30,7 +30,7 @@ const (
 	headerBytes = 64 << 10
 )
 
-// newTransport makes connections for calls. newTransport follows no redirect. newTransport uses no proxy, because the
+// newTransport returns the transport of the calls. The transport follows no redirect, and uses no proxy, because the
 // guard would check the address of the proxy instead of the server's.
 func newTransport(allowPrivate bool) *http.Transport {
 	d := &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Control: guard.Control}
@@ -171,9 +171,9 @@ func (c *Channel) judge(d *delivery.Delivery, a answer) error {
 	return told
 }
 
-// status judges an answer by its status. 400, 413, 415 and 422 are about the message. All others are about the
-// endpoint: a wrong token, a deleted chat, an overload. A person has to repair those, and after that every message must
-// arrive.
+// status judges an answer by its status. 400, 413, 415 and 422 are about the message, unless ofChat says that the
+// answer is about the chat. 429 and 503 may ask for a pause. All others are about the endpoint, such as a wrong token
+// or a deleted chat. A person has to repair the cause, and after that every message must arrive.
 func (c *Channel) status(a answer) error {
 	if a.status/100 == 2 {
 		return c.service.read(a.body)

@@ -4,8 +4,8 @@
 // The library only parses the URLs. This package makes the messages and the calls, so that
 //
 //   - a call ends with its context,
-//   - it goes only to the public internet, and follows no redirect,
-//   - its answer separates faults of a notice from faults of the chat.
+//   - a call goes only to the public internet (unless allow_private is true), and follows no redirect,
+//   - an answer separates faults of a notice from faults of the chat.
 //
 // A text is shown as it is: nothing in a notice can mention people or make a link. The address book can give the
 // address of a chat, and the people whom a message mentions.

@@ -15,8 +15,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 )
 
-// genericChat calls any HTTP server. genericChat sends the text, the JSON of shoutrrr (template=json), or the messages
-// of a service.
+// genericChat calls any HTTP server. genericChat sends the text, or the JSON of shoutrrr (template=json).
 type genericChat struct {
 	any2xx
 
@@ -119,7 +118,7 @@ func (s *shapedChat) mentions(phone bool) bool {
 	return ok && m.mentions(phone)
 }
 
-// openShaped opens such a chat. openShaped removes the parameter `secret` from the address, since the secret signs the
+// openShaped opens a shapedChat. openShaped removes the parameter `secret` from the address, since the secret signs the
 // messages and must not be sent.
 func openShaped(config *generic.Config, s shape, header map[string]string) (service, error) {
 	to := config.WebhookURL()

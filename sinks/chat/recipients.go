@@ -58,7 +58,8 @@ func hostOf(s service) (string, error) {
 
 // mentioner is a service that can mention people.
 type mentioner interface {
-	// mentions tells whether the service can mention people by phone, or otherwise by their user id at the service.
+	// mentions tells whether the service can mention people: by phone if phone is true, or by their user id at the
+	// service if phone is false.
 	mentions(phone bool) bool
 }
 

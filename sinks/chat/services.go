@@ -300,8 +300,8 @@ func no(on bool) string {
 // maxGotify is the longest text, in characters. A phone can still show it.
 const maxGotify = 20_000
 
-// gotifyPriorities maps the priorities 1 … 5 of notices to those of Gotify. Gotify has 0 … 10, and makes a sound from 4
-// on.
+// gotifyPriorities maps the priorities 1 … 5 of notices to priorities of Gotify. Gotify has 0 … 10, and makes a sound
+// from 4 on.
 var gotifyPriorities = [...]int{1: 1, 2: 3, 3: 5, 4: 8, 5: 10}
 
 // gotifyChat sends as an application.

@@ -118,7 +118,7 @@ type Options struct {
 
 	Each             bool               // true = each delivery is for one recipient
 	Address, Mention string             // which addresses of the address book are used; "" = none
-	Book             delivery.Addresses // needed if one of these is set
+	Book             delivery.Addresses // needed if Each, Address or Mention is set
 
 	Now func() time.Time // the clock for signatures; nil = time.Now
 }

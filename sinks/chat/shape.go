@@ -20,8 +20,8 @@ import (
 	"tallyman/sinks/render"
 )
 
-// shape makes the messages of a service, and reads its answers. The generic service uses it if its template names the
-// service.
+// shape makes the messages of a service, and reads the answers of the service. The generic service uses a shape if the
+// template names it.
 type shape interface {
 	// shaped makes the call. If secret is not empty, it signs the message.
 	shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error)
@@ -59,7 +59,7 @@ func firstLine(m *message) string {
 }
 
 // sign returns a signature for DingTalk or Lark. For DingTalk, the key is the secret. For Lark, the key is the time and
-// the secret, and the message is empty.
+// the secret, and the text is empty.
 func sign(key, text string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(text))
@@ -277,9 +277,9 @@ func (t *teamsChat) read(body []byte) error {
 // wait.
 const busyFor = time.Minute
 
-// codes has the codes that a service sends with a success status. 0 means that it took the message. Codes that are not
-// listed are about the robot: a wrong token or signature, a word or address that its settings forbid or require, a
-// deleted group. A person has to repair those, and after that every message must arrive.
+// codes has the codes that a service sends with a success status. 0 means that the service took the message. Codes that
+// are not listed are about the robot: a wrong token or signature, a word or address that its settings forbid or
+// require, a deleted group. A person has to repair the cause, and after that every message must arrive.
 type codes struct {
 	busy    []int // codes for too many messages
 	busyFor time.Duration

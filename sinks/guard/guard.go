@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ErrRefused means that an address is not one of the public internet.
+// ErrRefused means that an address is not an address of the public internet.
 var ErrRefused = errors.New("not an address of the public internet")
 
 // Control is for net.Dialer. Control refuses every connection to an address that Check refuses.
@@ -74,9 +74,9 @@ func blocksOf(rows [][2]string) []block {
 	return blocks
 }
 
-// blocks lists the networks that no call may reach: those that are not public, and public ones where no receiver of
-// notices can be. The narrowest block that contains an address names its kind. The rows follow the IANA IPv4 and IPv6
-// Special-Purpose Address Registries of 2025-10-09
+// blocks lists the networks that no call may reach: networks that are not public, and public networks where no receiver
+// of notices can be. The narrowest block that contains an address names its kind. The rows follow the IANA IPv4 and
+// IPv6 Special-Purpose Address Registries of 2025-10-09
 // (https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry).
 var blocks = blocksOf([][2]string{
 	// Metadata addresses of clouds. Some of them are public addresses.
@@ -115,7 +115,7 @@ var blocks = blocksOf([][2]string{
 	{"240.0.0.0/4", "a reserved address"},
 	{"255.255.255.255/32", "the broadcast address"},
 
-	// The rows of the IPv6 registry, without the blocks that stand for IPv4 addresses: those are in embedded below.
+	// The rows of the IPv6 registry, without the blocks that stand for IPv4 addresses: embedded below has these blocks.
 	{"::1/128", "a loopback address"},
 	{"::/128", "an address of this host"},
 	// NAT64 within a network: only that network knows which IPv4 address it embeds, and how

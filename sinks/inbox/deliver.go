@@ -95,8 +95,8 @@ func receipts(deliveries []delivery.Delivery, position []int, scores []int64, ep
 	return out
 }
 
-// fanOut delivers all notices in one generation. The next call is encoded while Redis works on the one before. After an
-// error, some notices may be in Redis; a repeat finds them there. recovery.ErrLost asks the caller to repeat.
+// fanOut delivers all notices in one generation. The next call is encoded while Redis works on the call before. After
+// an error, some notices may be in Redis; a repeat finds them there. recovery.ErrLost asks the caller to repeat.
 func (in writer) fanOut(ctx context.Context, g *recovery.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
 	calls := make(chan *fanoutCall, 1)
 	group, ctx := errgroup.WithContext(ctx)
@@ -230,7 +230,7 @@ func (in *index) openWarehouse(ctx context.Context, g *recovery.Generation, ware
 	if err != nil {
 		return err
 	}
-	in.learn(warehouse) // even if the call fails that needed the clock, this node must sweep the warehouse
+	in.learn(warehouse) // this node must sweep the warehouse, even if the call that needed the clock fails
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (in remover) drop(ctx context.Context, epoch, warehouse string, ids []strin
 				continue
 			}
 			to := in.recipients(warehouse, id, body)
-			if len(to) > in.o.maxInboxes { // written before there were wide notices; it stays until it expires
+			if len(to) > in.o.maxInboxes { // a body from a version without wide notices; it stays until it expires
 				continue
 			}
 			if pairs+len(to) > maxPairs || len(h.list)+h.adds(to) > in.o.maxInboxes || len(r.ids)+len(r.wide) == maxBatch {

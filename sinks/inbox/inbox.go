@@ -184,9 +184,9 @@ func (in *index) known() []string {
 	return out
 }
 
-// Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are delivery.ErrNotFound and
-// delivery.ErrFenced. MarkSent must refuse receipts of any epoch but the recorded one. So notices that an old index
-// took are delivered again to the new one.
+// Ledger is the part of the ledger that the inbox calls, so that it survives the loss of Redis. Its errors are
+// delivery.ErrNotFound and delivery.ErrFenced. delivery.Lanes.MarkSent must refuse receipts of any epoch except the
+// recorded epoch. So notices that only an old index has are delivered again, to the new index.
 type Ledger interface {
 	delivery.IndexRecord
 	delivery.InboxRecord
@@ -195,7 +195,7 @@ type Ledger interface {
 
 // Options configures an inbox.
 type Options struct {
-	Client  redis.UniversalClient // Needed. Its OnConnect must be that of Watch.
+	Client  redis.UniversalClient // Needed. Its OnConnect must be Watch.OnConnect.
 	Watch   *recovery.Watch       // Needed.
 	Ledger  Ledger                // Needed.
 	Session delivery.Session      // Needed: the index is written back under this session's lease.
@@ -210,10 +210,10 @@ type Options struct {
 	// different times.
 	Now func() time.Time
 
-	keepUpto   int // watermarks of a user in a warehouse, besides the last one of each inbox
+	keepUpto   int // most watermarks of a user in a warehouse; the last watermark of an inbox stays in any case
 	maxChanges int // marks in one page; notices covered by read-alls come on top, at most ten times as many
 	maxInboxes int // inboxes that one script call touches
-	wideGap    int // scores left free below that of a wide notice
+	wideGap    int // scores left free below the score of a wide notice
 }
 
 // Defaults and limits.

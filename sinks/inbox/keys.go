@@ -9,7 +9,7 @@ import (
 // they lie on one node of a cluster. With the prefix tallyman: and the sink inbox:
 //
 //	tallyman:inbox:epoch                     the epoch in force
-//	tallyman:inbox:{119240}:clock            epoch, or its claim; clock and sweeps
+//	tallyman:inbox:{119240}:clock            epoch, or its claim; clock, sweeps, open and last
 //	tallyman:inbox:{119240}:notices          the bodies
 //	tallyman:inbox:{119240}:expiry           blocks of ids by the time when they expire
 //	tallyman:inbox:{119240}:inboxes          the subscribers that have an inbox
@@ -35,7 +35,7 @@ func newKeys(prefix, sink string) (keySpace, error) {
 	return keySpace{base: prefix + sink + ":"}, nil
 }
 
-// claim is the epoch of a warehouse that is being emptied for this epoch.
+// claim returns the text in place of the epoch while a warehouse is being emptied for this epoch.
 func claim(epoch string) string { return epoch + ":begins" }
 
 func (k keySpace) epoch() string { return k.base + "epoch" }
@@ -59,7 +59,7 @@ func (k keySpace) all(warehouse string, more int) []string {
 		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse), k.popups(warehouse), k.readers(warehouse), k.wide(warehouse))
 }
 
-// addInboxes appends the keys of inboxes, then those of their logs.
+// addInboxes appends the keys of inboxes, then the keys of their logs.
 func (k keySpace) addInboxes(keys []string, warehouse string, subscribers []string) []string {
 	for _, s := range subscribers {
 		keys = append(keys, k.inbox(warehouse, s))

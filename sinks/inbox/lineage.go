@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An origin is what Redis remembers of the newest delivery of a warehouse: "<seq> <created, µs> <expires, µs> <notice
-// id>". The script that puts the delivery into the inboxes also writes the origin. A ledger that was restored from a
-// backup has another notice under that number, or none.
+// An origin is the text that Redis keeps about the newest delivery of a warehouse: "<seq> <created, µs> <expires, µs>
+// <notice id>". The script that puts the delivery into the inboxes also writes the origin. A ledger that was restored
+// from a backup has another notice under that number, or none.
 
 func (e *entry) origin() string {
 	return fmt.Sprintf("%d %d %d %s", e.seq, e.created, e.expires, e.id)
@@ -30,7 +30,7 @@ func lastOrigin(batch []entry) string {
 	return last.origin()
 }
 
-// lastField is a field of a warehouse's clock. lastField holds the origin.
+// lastField is the field of a warehouse's clock that holds the origin.
 const lastField = "last"
 
 // warehouseOrigin is the origin that Redis remembers for a warehouse.

@@ -31,7 +31,7 @@ func (in marker) Mark(ctx context.Context, marks []delivery.Mark) error {
 	})
 }
 
-// ReadAll does the same for watermarks.
+// ReadAll is Mark for watermarks.
 func (in marker) ReadAll(ctx context.Context, list []delivery.Watermark) error {
 	return in.inForce(func(g *recovery.Generation) error {
 		return in.putWatermarks(ctx, g, list, func(delivery.Watermark) int64 { return 0 })
@@ -126,7 +126,7 @@ func (in marker) putSomeMarks(ctx context.Context, g *recovery.Generation, marks
 	return nil
 }
 
-// putWatermarks does the same for watermarks.
+// putWatermarks is putMarks for watermarks.
 func (in marker) putWatermarks(ctx context.Context, g *recovery.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
 	type place struct{ warehouse, user string }
 	var places []place
@@ -190,7 +190,7 @@ const (
 const markedField = "marked"
 
 // catchUpAll copies marks from the ledger that a node recorded but did not copy to Redis, because of an error or
-// because it died. The nodes take turns: markedField says when it was done last.
+// because the node died. The nodes take turns: markedField says when a node did so last.
 func (in marker) catchUpAll(ctx context.Context) {
 	every(ctx, catchUpEvery, func() {
 		if err := in.catchUp(ctx, catchUpEvery); err != nil && ctx.Err() == nil {

@@ -61,8 +61,8 @@ func newReader(q page.Query) (*reader, error) {
 // that more follow.
 const maxRounds = 10
 
-// read makes one page in one generation. All its notices are shown as they were in the first round, so the changes also
-// end there.
+// read makes one page in one generation. All notices of the page are shown as they were in the first round, so the
+// changes also end at the clock of the first round.
 func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
@@ -272,7 +272,7 @@ func (in poller) summarize(ctx context.Context, g *recovery.Generation, r *reade
 	return sum, nil
 }
 
-// views returns the notices of the entries, without those that are gone or have expired.
+// views returns the notices of the entries, without notices that are gone or have expired.
 func (in poller) views(r *reader, now int64, entries []sliceEntry) []notice.View {
 	out := make([]notice.View, 0, len(entries))
 	for _, e := range entries {

@@ -119,7 +119,7 @@ type sliceEntry struct {
 // inboxPlace is an inbox of the query, counted from 1, and a score in it.
 type inboxPlace struct{ inbox, score int64 }
 
-// sliceHead is how many values of the answer come before those of inboxes, changes and entries.
+// sliceHead is how many values of the answer come before the values of inboxes, changes and entries.
 const sliceHead = 10
 
 // slice calls poll.lua, and unread.lua if the count is not complete.
@@ -345,12 +345,12 @@ type inboxCount struct {
 // maxCounts bounds the memory. When it is reached, all counts are forgotten and made again.
 const maxCounts = 10_000
 
-// who is the key of a reader's count. Filters by type do not change the count.
+// who returns the key of a reader's count. Filters by type do not change the count.
 func (r *reader) who() string {
 	return r.Warehouse + "\n" + strings.Join(r.Subscribers, "\n")
 }
 
-// known returns the last count of this epoch, or one that no script takes as valid.
+// known returns the last count of this epoch, or a count that no script takes as valid.
 func (c *counts) known(g *recovery.Generation, who string) inboxCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -360,7 +360,7 @@ func (c *counts) known(g *recovery.Generation, who string) inboxCount {
 	return inboxCount{sweeps: "0"}
 }
 
-// resolve returns the count of a slice, and stores it: the new count of the script, or the one from before.
+// resolve returns the count of a slice, and stores it: the new count of the script, or the known count.
 func (c *counts) resolve(g *recovery.Generation, who string, known inboxCount, s *slice) int {
 	n := s.count
 	if n < 0 {

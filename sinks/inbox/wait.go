@@ -153,8 +153,8 @@ func (in poller) listen(ctx context.Context) {
 	}
 }
 
-// hint says that something changed in a warehouse, and for which subscribers. On the channel it has one line each for
-// the warehouse, the subscribers and the span of the clock.
+// hint says that something changed in a warehouse, and for which subscribers. On the channel it has a line for the
+// warehouse, a line for each subscriber, and a line for the span of the clock.
 type hint struct {
 	warehouse   string
 	subscribers []string // none means any

@@ -16,11 +16,11 @@ import (
 // moves the clock past the score (see open.lua). An interrupted delivery continues with the same score when the notice
 // is delivered again. If another delivery comes first, the open delivery is undone.
 
-// wideGap is how many scores are left free below that of a wide notice, for marks that users make during its delivery.
-// wideGap is 10 ms of the clock, less than such a delivery takes.
+// wideGap is how many scores are left free below the score of a wide notice, for marks that users make during the
+// delivery. wideGap is 10 ms of the clock, less than such a delivery takes.
 const wideGap = 10_000
 
-// openField is a field of a warehouse's clock. openField holds the score and id of the open wide delivery.
+// openField is the field of a warehouse's clock that holds the score and id of the open wide delivery.
 const openField = "open"
 
 // putWide delivers a wide notice and returns its score.

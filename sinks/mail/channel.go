@@ -90,8 +90,8 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	return c.settle(d, id, answer, bad)
 }
 
-// noteStatus records the reply code of the server: the reply to the mail, or to the first address that kept the mail
-// from being sent.
+// noteStatus records one reply code of the server. The first of these counts: the reply that ended the call, the first
+// address that was put off, the first refused address if no address was accepted, 250.
 func noteStatus(ctx context.Context, a *mailAnswer, err error) {
 	switch {
 	case err != nil:
@@ -198,8 +198,8 @@ func isRefusal(err error) bool {
 }
 
 // aboutUs has the 5xx replies that are about the connection and not about the mail. A person has to repair the cause,
-// and after that every mail must arrive. 503 is a bad sequence of commands. The others ask for another authentication
-// (RFC 4954), or say that this is no mail server.
+// and after that every mail must arrive. 500 and 502 are unknown commands, 503 is a bad sequence of commands, and 521
+// says that this is no mail server. The others ask for another authentication (RFC 4954).
 var aboutUs = []int{500, 502, 503, 521, 530, 534, 535, 538}
 
 // forGood tells whether the reply to an address or a mail is final, so that sending again is useless.

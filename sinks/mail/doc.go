@@ -2,7 +2,7 @@
 // addresses that the address book has for the subscriber.
 //
 // The Message-ID is made of the notice's id and the subscriber. A mail that is sent again after a lost answer therefore
-// has the same Message-ID, so that mail systems and readers can tell the repeat. A subscriber, such as a role, may have
-// several addresses. If the server refuses an address for good, the mail goes to the others, and the log names the
+// has the same Message-ID, so that mail systems and readers can recognize the repeat. A subscriber, such as a role, may
+// have several addresses. If the server refuses an address for good, the mail goes to the others, and the log names the
 // refused one. If the server puts an address off, the next attempt goes to that address alone.
 package mail

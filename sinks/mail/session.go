@@ -23,7 +23,7 @@ type session struct {
 	conn   net.Conn
 	client *smtp.Client
 	sent   int
-	idle   *time.Timer // closes the session when it has waited too long in the pool; nil before that
+	idle   *time.Timer // closes the session when it has waited too long in the pool; nil until put sets it
 }
 
 // errBroken means that a session cannot be used any more.
@@ -120,7 +120,8 @@ func (s *session) close() {
 	_ = s.conn.Close()
 }
 
-// The limits of sessions. Servers dislike connections that stay silent for long, and those that send without an end.
+// The limits of sessions. Servers dislike connections that stay silent for long, and connections that send without an
+// end.
 const (
 	maxIdle     = 8                // the most idle sessions
 	idleFor     = 20 * time.Second // how long a session may be idle
@@ -153,8 +154,8 @@ func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg
 	return a, err
 }
 
-// get returns a session that works. get tries the session first that was idle for the shortest time, because that one
-// is the most likely to work.
+// get returns a session that works. get first tries the session that was idle for the shortest time, because this
+// session is the most likely to work.
 func (p *pool) get(ctx context.Context) (*session, error) {
 	for s := p.take(); s != nil; s = p.take() {
 		if s.usable(ctx) {
@@ -173,7 +174,7 @@ func (p *pool) take() *session {
 		p.idle = p.idle[:n-1]
 		if s.idle.Stop() {
 			return s
-		} // else its timer has fired and closes it
+		} // else the timer of s has fired and closes s
 	}
 	return nil
 }
@@ -256,7 +257,7 @@ func newDialer(o *Options) (*dialer, error) {
 	return d, nil
 }
 
-// dial opens a session that is connected, encrypted and logged in. If ctx ends first, dial fails.
+// dial opens a session: it connects, and encrypts and logs in as the options say. If ctx ends first, dial fails.
 func (d *dialer) dial(ctx context.Context) (*session, error) {
 	var conn net.Conn
 	stop := func() bool { return true }
@@ -314,7 +315,7 @@ type login struct {
 	chosen smtp.Auth
 }
 
-// again returns a login for another session, since a login keeps the state of one.
+// again returns a login for another session, since a login keeps the state of its session.
 func (l *login) again() *login {
 	return &login{user: l.user, password: l.password, host: l.host, bare: l.bare}
 }

@@ -170,7 +170,7 @@ type Options struct {
 	Host     string
 	Port     int      // 0 = 587, or 465 with TLS, or 25 with None
 	Security Security // "" = StartTLS
-	// a file with the CA certificates that the server's certificate is checked against; "" = those of the system
+	// a file with the CA certificates against which the server's certificate is checked; "" = the system's certificates
 	CA       string
 	Username string // "" = no authentication
 	Password string
@@ -184,7 +184,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// ports are the default ports: those of submission (RFC 6409, RFC 8314), and 25 for a server on this machine.
+// ports are the default ports: the ports of submission (RFC 6409, RFC 8314), and 25 for a server on this machine.
 var ports = map[Security]int{StartTLS: 587, TLS: 465, None: 25}
 
 func (o *Options) setDefaults() {

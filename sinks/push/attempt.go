@@ -18,12 +18,12 @@ type flight struct {
 	batch []delivery.PushClaim
 	grip  *grip            // the grip under which the call began
 	done  func(error)      // tells the breaker the result
-	made  delivery.Attempt // the time is zero if the channel was not called
+	made  delivery.Attempt // made.At is zero if the channel was not called
 	err   error
 }
 
-// begin makes as many calls as there is room for. While the breaker is open or the other side has asked for a pause, claimed deliveries are released, so that
-// they can be canceled, or tried by another node.
+// begin makes as many calls as there is room for. While the breaker is open or the other side has asked for a pause,
+// begin releases the waiting deliveries. The ledger can then cancel them, or give them to another node.
 func (l *loop) begin(now time.Time) {
 	l.barred = false
 	if l.grip == nil || l.stop.begun || l.records.failed || len(l.waiting) == 0 {
@@ -142,7 +142,8 @@ func (l *loop) land(f *flight) {
 	l.log(f, v, text)
 }
 
-// again puts deliveries back to the front of the waiting list. The sink did not take these because of others in their batch.
+// again puts deliveries back to the front of the waiting list: the sink did not take them because of others in their
+// batch.
 func (l *loop) again(v verdict) {
 	if len(v.rest) == 0 {
 		return
@@ -175,9 +176,9 @@ func (r *Runner) text(err error) string {
 	return r.o.Scrubber.Text(err.Error(), longError)
 }
 
-// ready returns how many of the first waiting deliveries make up the next call, after it has released late ones. If
-// none are ready yet, it returns 0 and the time when they will be. With probe, the call has one delivery and does not
-// wait.
+// ready returns how many of the first waiting deliveries make up the next call. Before that, ready releases late
+// deliveries. If the next call must still wait for others, ready returns 0 and the time when the wait ends. If nothing
+// waits, that time is zero. With probe, the call has one delivery and does not wait.
 func (l *loop) ready(now time.Time, probe bool) (n int, at time.Time) {
 	l.dropLate(now)
 	most := l.o.Batch.Max
@@ -203,8 +204,8 @@ func (l *loop) ready(now time.Time, probe bool) (n int, at time.Time) {
 	return 0, at
 }
 
-// dropLate releases late deliveries at the front of the queue. Late ones further behind are released when they reach
-// the front.
+// dropLate releases late deliveries at the front of the queue. Late deliveries further behind are released when they
+// reach the front.
 func (l *loop) dropLate(now time.Time) {
 	n := 0
 	for n < len(l.waiting) && l.waiting[n].late(now) {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	pollEvery = 500 * time.Millisecond // the ledger is asked at least this often
-	mostAsked = 1000                   // in one claim
+	pollEvery = 500 * time.Millisecond // a node with room for deliveries asks the ledger at least this often
+	mostAsked = 1000                   // the most deliveries of one claim
 )
 
 // job is a delivery that this node has claimed.
@@ -20,8 +20,8 @@ type job struct {
 	delivery.PushClaim
 
 	startBy time.Time // an attempt that begins later might end after the lease
-	ends    time.Time // its deadline or its expiry, by this node's clock; zero means never
-	goBy    time.Time // until when it waits for others to join its call
+	ends    time.Time // the earlier of its deadline and its expiry, by this node's clock; zero means never
+	goBy    time.Time // when its wait for others in the same call ends
 	alone   bool      // it goes alone, because the channel has refused the batch that it was in
 }
 
@@ -78,8 +78,8 @@ func (l *loop) claim(ctx context.Context, now time.Time) {
 	}()
 }
 
-// known returns the numbers of the deliveries that this node has claimed, including those whose results are not
-// recorded yet. They are needed only after an answer was lost.
+// known returns the numbers of the deliveries that this node has claimed, including deliveries whose results are not
+// recorded yet. known returns nil unless an answer was lost, because a claim needs the numbers only then.
 func (l *loop) known() []int64 {
 	if !l.claims.lost {
 		return nil
@@ -87,8 +87,9 @@ func (l *loop) known() []int64 {
 	return slices.AppendSeq(slices.Collect(maps.Keys(l.jobs)), maps.Keys(l.records.answers.known))
 }
 
-// wanted returns how many deliveries to claim now: those that there is room for, and as many more as the sink takes in
-// a moment. Small claims are made only if nothing else can be tried.
+// wanted returns how many deliveries to claim now: the deliveries that are missing from the stock, within the limits of
+// the sink. The stock fills all calls, and has as many deliveries more as the sink takes in a quarter of a second. If a
+// full batch waits already, wanted returns 0 until half of the stock is missing.
 func (l *loop) wanted(now time.Time) int {
 	if l.grip == nil || l.stop.begun || l.records.failed || !l.heldUntil(now).IsZero() {
 		return 0
@@ -153,9 +154,9 @@ func (l *loop) take(got claimAnswer) {
 	}
 }
 
-// add adds one claimed delivery. If it is here already, its lease had ended by the ledger's clock: it is tried once,
-// under the later claim. If the ledger does not have the answer of an earlier attempt yet, that answer is recorded
-// under the later claim.
+// add adds one claimed delivery. If the delivery is here already, its lease had ended by the ledger's clock: the node
+// tries the delivery once, under the later claim. If the ledger does not have the answer of an earlier attempt yet, add
+// records that answer under the later claim.
 func (l *loop) add(c *delivery.PushClaim, before, at time.Time) {
 	if s, known := l.records.answers.of(c); known {
 		l.records.add(s...)

@@ -38,7 +38,7 @@ func (l *loop) regrip(calls context.Context) {
 	l.grip = &grip{session: id, calls: ctx, over: lapsed, let: func() { cut(errCut) }}
 }
 
-// lost is closed when the session ends. lost is nil if there is no session.
+// lost returns a channel that is closed when the session ends, or nil if there is no session.
 func (g *grip) lost() <-chan struct{} {
 	if g == nil {
 		return nil

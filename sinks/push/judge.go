@@ -16,7 +16,7 @@ var errCut = errors.New("the node cut the call off before the channel answered")
 // verdict is what happens to the deliveries of one call.
 type verdict struct {
 	settled []delivery.Settlement
-	rest    []int64 // not taken because of others: tried again now, and no attempt is counted
+	rest    []int64 // not taken because of others in the batch: tried again now, and no attempt is counted
 	alone   bool    // each of the rest goes alone, because the channel has refused the whole batch
 }
 
@@ -115,8 +115,9 @@ const (
 	mostLater    = time.Hour              // the longest pause that a channel may ask for
 )
 
-// backoff returns how long a delivery waits that has failed "before" times before. backoff is full jitter over a window
-// of 1 s that doubles with each attempt, up to 5 min. chance in [0, 1) picks the point in the window, from 100 ms on.
+// backoff returns the pause of a delivery after a failed attempt. before is the number of earlier attempts. The pause
+// is full jitter over a window of 1 s that doubles with each attempt, up to 5 min. chance in [0, 1) picks the point in
+// the window, from 100 ms on.
 func backoff(before int, chance float64) time.Duration {
 	window := mostBackoff
 	if doublings := max(before, 0); doublings < 9 { // 1 s × 2^9 is above the maximum

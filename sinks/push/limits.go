@@ -106,7 +106,7 @@ func (p *pace) roll(at time.Time) {
 	}
 }
 
-// ahead returns how many deliveries to have ready, besides those that can be tried at once.
+// ahead returns how many deliveries to have ready, besides the deliveries that can be tried at once.
 func (p *pace) ahead(at time.Time) int {
 	p.roll(at)
 	return min(max(p.now, p.last), mostAhead)
@@ -125,14 +125,14 @@ const (
 // errUncounted tells the breaker that a call says nothing about the sink's health.
 var errUncounted = errors.New("not counted")
 
-// breaker pauses a sink that fails repeatedly. breaker remembers since when it is in its state.
+// breaker pauses a sink that fails repeatedly. since is when the present state began.
 type breaker struct {
 	open time.Duration
 	cb   *gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	mu     sync.Mutex
 	since  time.Time
-	closed atomic.Bool // a fast path: only a failure changes it, never the passing of time
+	closed atomic.Bool // a fast path: while true, only a failure changes it, never the passing of time
 }
 
 func newBreaker(o Breaker) *breaker {
@@ -153,7 +153,8 @@ func newBreaker(o Breaker) *breaker {
 	return b
 }
 
-// allow asks for permission to make one call. done reports its result. nil means that the call may not be made now.
+// allow asks for permission to make one call. The caller reports the result of the call with done. If done is nil, the
+// call may not be made now.
 func (b *breaker) allow() (done func(error)) {
 	done, err := b.cb.Allow()
 	if err != nil {

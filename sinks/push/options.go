@@ -21,7 +21,7 @@ type Ledger interface{ delivery.Pushes }
 
 // Observer receives the results of deliveries, for metrics. Observer must not block.
 type Observer interface {
-	// DeliveryDone is called after the results of n deliveries were recorded. outcome is one of those below.
+	// DeliveryDone is called after the results of n deliveries were recorded. outcome is one of the Outcome constants.
 	DeliveryDone(sink, outcome string, n int)
 	// DeliveryTook is called for each delivery that the channel has taken, except delayed ones, with the time since its
 	// notice was created.
@@ -143,8 +143,8 @@ func (o *Options) validate() error {
 	}
 }
 
-// lease returns how long a delivery is claimed. In that time it waits for others of its batch, is tried once, or twice
-// if a batch was refused, and the answer is recorded.
+// lease returns how long a delivery is claimed. In that time the delivery waits for others of its batch and is tried
+// once, or twice if a batch was refused. The rest of the time is for recording the answer.
 func (o *Options) lease() time.Duration { return 2*o.Timeout + o.Batch.Wait + leaseSlack }
 
 // noObserver observes nothing.

@@ -81,8 +81,8 @@ type stopState struct {
 	cutAt  time.Time // when calls under way are cut off
 	cut    bool
 	cutOff context.CancelCauseFunc
-	lost   bool      // calls that do not end although they were cut off are abandoned
-	quitAt time.Time // when unrecorded answers are abandoned to the end of their leases
+	lost   bool      // the stop does not wait any more for calls that were cut off
+	quitAt time.Time // when the stop gives up unrecorded answers; the leases of their deliveries then run out
 	quit   bool
 }
 
@@ -149,7 +149,7 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 	}
 }
 
-// dismiss ends the workers. All of them are idle, except those of lost calls.
+// dismiss ends the workers. All workers are idle, except the workers of lost calls.
 func (l *loop) dismiss() {
 	close(l.todo)
 	for range l.workers - l.flights {
@@ -229,7 +229,8 @@ func (l *loop) next(now time.Time) time.Duration {
 	return wait
 }
 
-// heldUntil returns until when breaker or Retry-After hold the sink back, or zero if they do not.
+// heldUntil returns the time until which the breaker or a Retry-After holds the sink back. Zero means that neither
+// does.
 func (l *loop) heldUntil(now time.Time) time.Time {
 	until := l.breaker.look().until
 	if now.Before(l.limits.held) && l.limits.held.After(until) {

@@ -40,7 +40,8 @@ type recordAnswer struct {
 
 func (r *records) add(list ...delivery.Settlement) { r.list = append(r.list, list...) }
 
-// settle records the waiting answers: at once if the sink is idle, or else together with those of some milliseconds.
+// settle records the waiting answers: at once if the sink is idle, or else together with the answers of some
+// milliseconds.
 func (l *loop) settle(ctx context.Context, now time.Time) {
 	r := &l.records
 	if r.recording || len(r.list) == 0 {
@@ -68,7 +69,7 @@ func (l *loop) settle(ctx context.Context, now time.Time) {
 // settleAt returns when to record the waiting answers; zero means now.
 func (l *loop) settleAt() time.Time {
 	r := &l.records
-	// no more answers are about to join
+	// no other answers are about to come
 	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.claims.asking) {
 		return time.Time{}
 	}
@@ -128,7 +129,8 @@ func latest(list []delivery.Settlement) []delivery.Settlement {
 	return kept
 }
 
-// answers are the channel's answers, kept as long as a claim may arrive that does not know of them.
+// answers are the channel's answers. An answer is kept as long as a claim may arrive that the ledger made before it had
+// the answer.
 type answers struct {
 	known map[int64]answer // by number
 	done  []int64          // recorded while a claim was under way
@@ -150,8 +152,9 @@ func (a *answers) add(s *delivery.Settlement, before int) {
 	}
 }
 
-// of tells whether a claim does not know of the last answer. again is what must be recorded then: the same answer under
-// the new claim. "Sent" needs no second record, because it is recorded whichever node has the claim.
+// of returns known = true if this node has an answer that the claim does not know of. again then has the answer under
+// the new claim, to be recorded again. "Sent" needs no second record, because the ledger records it whichever node has
+// the claim.
 func (a *answers) of(c *delivery.PushClaim) (again []delivery.Settlement, known bool) {
 	was, known := a.known[c.Seq]
 	switch {

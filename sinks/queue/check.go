@@ -18,7 +18,7 @@ const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a
 // item, so it uses no regexp.
 func isName(s string) bool { return isWord(s, item.MaxName) }
 
-// isWord tells whether a text follows nameRule and has at most so many bytes.
+// isWord tells whether a text has only the characters that nameRule allows, and 1 to longest bytes.
 func isWord(s string, longest int) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -100,11 +100,11 @@ func alike(list []noticeWork) int {
 	return len(list)
 }
 
-// takeIn pushes the items. The item of a repeated notice exists already. The item of a finding that has one is refused
-// as its duplicate. In both cases the existing item follows its finding. If an item of another warehouse has the id,
-// the notice is refused for good.
+// takeIn pushes the items. The item of a repeated notice exists already. If the finding of a new notice has an item
+// already, the new item is refused as a duplicate. In both cases the existing item follows its finding. If an item of
+// another warehouse has the id, the notice is refused for good.
 //
-// takeIn returns the epoch in which existing items may have changed. Empty means that there were none.
+// takeIn returns the epoch in which existing items may have changed. Empty means that there were no such items.
 func (q *Queue) takeIn(ctx context.Context, list []noticeWork) (epoch string, err error) {
 	items := make([]item.New, len(list))
 	for i := range list {
@@ -130,7 +130,7 @@ func (q *Queue) takeIn(ctx context.Context, list []noticeWork) (epoch string, er
 	return epoch, nil
 }
 
-// maker names who pushes, for the trace: the rule, if all notices come from one rule.
+// maker returns the pusher's name for the trace: the rule, if all notices come from one rule.
 func maker(list []noticeWork) string {
 	for i := range list {
 		if list[i].notice.Rule != list[0].notice.Rule {
@@ -215,8 +215,8 @@ func encode(form notice.Form) (json.RawMessage, error) {
 	return text.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// episode returns when the episode of an item's notice began. episode returns false if the notice has no episode, as
-// that of an event.
+// episode returns when the episode of an item's notice began. episode returns false if the notice has no episode, for
+// example the notice of an event.
 func episode(payload []byte) (notice.Beginning, bool) {
 	var of struct {
 		Episode string `json:"episode"`
@@ -233,7 +233,7 @@ func episode(payload []byte) (notice.Beginning, bool) {
 // removed only if its episode did not begin after the resolution's. Episodes begin at due times of the rule, so they
 // are the same on every node.
 //
-// takeBack returns the epoch in which items may have been removed. Empty means that there were none.
+// takeBack returns the epoch in which items may have been removed. Empty means that there were no such items.
 func (q *Queue) takeBack(ctx context.Context, list []noticeWork) (epoch string, err error) {
 	if q.o.Ledger == nil {
 		return "", errors.New("queue: a resolution needs the ledger to find the items of its finding, and this queue has none")

@@ -14,7 +14,7 @@
 //
 // A worker holds an item under a lease, which ends at a set time. step.lua gives leases, and work.lua ends leases that
 // are over. Each lease of an item has the next attempt number, and an operation names the attempt that it belongs to. A
-// script runs in Redis as one step. So of two workers only the one with the latest attempt can finish the item.
+// script runs in Redis as one step. So only the worker with the latest attempt can finish the item.
 //
 // A move is a change of an item's state. An item's moves are numbered from 1 and make up its trace.
 //

@@ -75,7 +75,7 @@ func (d *drainer) run(ctx context.Context) {
 	}
 }
 
-// drain drains until the generation ends or something fails. The next page is read while the ledger takes the one
+// drain drains until the generation ends or something fails. The next page is read while the ledger takes the page
 // before.
 func (d *drainer) drain(ctx context.Context, g *recovery.Generation) error {
 	pages := make(chan []item.Moves, 1)

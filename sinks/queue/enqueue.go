@@ -135,7 +135,8 @@ func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []
 // enqueueCall has the arguments of a call of enqueue.lua besides its items.
 type enqueueCall struct {
 	epoch, token string
-	// names the record of the answer. Empty means no record: nobody works on the items while the call is repeated.
+	// caller names the record of the answer. Empty means no record: nobody works on the items while the call is
+	// repeated.
 	caller string
 	name   string  // of the call, in the record
 	places *placer // places of restored items; nil means the items are new
@@ -230,8 +231,8 @@ func (l *queueLine) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 	return args
 }
 
-// warehousesOf writes the warehouses of the records for enqueue.lua: "warehouse number ", for each run of records of
-// one warehouse.
+// warehousesOf writes the warehouses of the records for enqueue.lua: "warehouse number ", for each sequence of records
+// of one warehouse.
 func warehousesOf(records []*item.Record) []byte {
 	var b []byte
 	for i := 0; i < len(records); {

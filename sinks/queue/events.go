@@ -116,7 +116,7 @@ func (l *queueLine) events() *item.Events {
 // of its item, too.
 const toldBytes = 64 << 10
 
-// pageBytes is about how many bytes of moves one transaction of the ledger takes.
+// pageBytes returns about how many bytes of moves one transaction of the ledger takes.
 func (l *queueLine) pageBytes() int {
 	if l.events() != nil {
 		return toldBytes
@@ -124,8 +124,8 @@ func (l *queueLine) pageBytes() int {
 	return drainBytes
 }
 
-// RemoveGone removes the item of an event after the receiver has answered that the thing no longer exists. It removes a
-// leased item, too. If the item has ended, or was opened again after the event, the item stays and removed is false.
+// RemoveGone removes the item of an event after the receiver has answered 410 (Gone). It removes a leased item, too. If
+// the item has ended, or has begun another life after the event, nothing changes and removed is false.
 //
 // The call waits until the ledger has all moves. The errors are recovery.ErrUnavailable, the ledger's and the
 // context's.

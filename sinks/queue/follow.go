@@ -19,15 +19,15 @@ const (
 	RepeatKeeps   OnRepeat = "keep"   // the item stays as it is
 )
 
-// repeated is a notice that made no item because its finding has one already.
+// repeated is a notice that made no item because its finding has an item already.
 type repeated struct {
 	work   *noticeWork
 	record *item.Record // the record that was refused
 }
 
-// follow updates the items of findings that were sent again with the new notices. A leased item takes the update when
-// it waits again. A notice that is delivered twice changes nothing the second time. follow returns the epoch in which
-// items may have changed. Empty means that there are none.
+// follow gives the new notices to the items of findings that were sent again. A leased item takes the update when it
+// waits again. A notice that is delivered twice changes nothing the second time. follow returns the epoch in which
+// items may have changed. Empty means that there are no such items.
 func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Record, results []item.PushResult) (epoch string, err error) {
 	last := map[string]repeated{} // by subject
 	for i := range list {

@@ -18,12 +18,12 @@ import (
 // queue replenishment:
 //
 //	tallyman:{replenishment}:epoch        hash  epoch: the one in force, for the queue and its twin
-//	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained, drainer, drain_until
+//	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained …: see scripts/common.lua
 //	tallyman:{replenishment}:items        hash  id → head, newline, payload or its mark: see value.go
 //	tallyman:{replenishment}:payloads     hash  id → payload, of the items whose values have the mark
 //	tallyman:{replenishment}:news         hash  id → the change that a leased item takes over when it waits again
 //	tallyman:{replenishment}:assigned     zset  worker, level, rank and id of assigned items, all at score 0
-//	tallyman:{replenishment}:waits        zset  state, warehouse → none of these items is due before this time, µs
+//	tallyman:{replenishment}:waits        zset  state, warehouse → no such item is due before this time, µs
 //	tallyman:{replenishment}:warehouses   zset  the warehouses that have items, all at score 0
 //	tallyman:{replenishment}:dedupe       hash  bucket → "<until, µs; 0 = until the item has ended> <id>"
 //	tallyman:{replenishment}:windows      zset  bucket → when its entry is no longer needed, µs

@@ -57,11 +57,11 @@ func newLine(o *Options, settings *liveSettings, test bool) (*queueLine, error) 
 // nextCall returns a new name for a call of a script.
 func (l *queueLine) nextCall() string { return l.life + "/" + strconv.FormatInt(l.calls.Add(1), 10) }
 
-// hint is what the scripts publish on keys.hints:
+// hint returns the first word of the messages that the scripts publish on keys.hints:
 //
-//	hint                     an item will be due soon
-//	hint warehouse           items became ready in the warehouse; * means in many warehouses
-//	hint warehouse worker    items became ready that only this worker or subject may lease
+//	ready                    an item will be due soon
+//	ready warehouse          items became ready in the warehouse; * means in many warehouses
+//	ready warehouse worker   items became ready that only this worker or subject may lease
 //
 // An empty message says that an epoch has begun.
 func (l *queueLine) hint() string { return "ready" }
@@ -147,8 +147,8 @@ func readLease(id, value string) (item.Lease, error) {
 	}, err
 }
 
-// insist calls f until it succeeds, finds that the epoch is over, or callTimeout ends. After a timeout it returns the
-// last error that says more than that the time was over.
+// insist calls f until f succeeds, f finds that the epoch is over, or callTimeout ends. After a timeout, insist returns
+// the last error other than the timeout itself. If there was no other error, it returns the timeout.
 func (l *queueLine) insist(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from Redis within %s", callTimeout))
 	defer cancel()

@@ -19,7 +19,8 @@ func (q rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// Asked after Redis: another node may drain in between, and then the ledger's position must be the later one.
+		// Ask the ledger after Redis. Another node may drain in between, and then the ledger's position must be the
+		// later one.
 		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)
 		if err != nil {
 			return "", fmt.Errorf("ledger: %w", err)
@@ -31,8 +32,8 @@ func (q rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 	return "", nil
 }
 
-// drained returns up to which position the outbox was removed because the ledger had it. drained returns 0 if the line
-// is in another epoch.
+// drained returns the position of the last entry that was removed from the outbox because the ledger had it. drained
+// returns 0 if the line is in another epoch.
 func (l *queueLine) drained(ctx context.Context, epoch string) (int64, error) {
 	meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "drained").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {

@@ -15,9 +15,9 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// liveSettings are the settings in force for a queue and its twin: those of the configuration, overruled by those that
-// operators have set. Each call of step.lua gets the settings of that moment. So a change affects only what happens
-// later: items that are leased or put off keep their times.
+// liveSettings are the settings in force for a queue and its twin. They come from the configuration; a setting that an
+// operator has set replaces the configured one. Each call of step.lua gets the settings of that moment. So a change
+// affects later calls only: items that are leased or put off keep their times.
 type liveSettings struct {
 	// reading serializes reads of the ledger, so that an older answer never replaces a newer one.
 	reading sync.Mutex
@@ -86,7 +86,7 @@ func (q *Queue) ChangeSettings(ctx context.Context, o *item.Order, c item.Settin
 	if err := q.o.Ledger.ChangeQueueSettings(ctx, o, q.o.Name, c); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if err := q.ReadSettings(ctx); err != nil { // only a warning, because the change itself was made
+	if err := q.ReadSettings(ctx); err != nil { // only a warning, because the ledger has the change
 		q.log.Warn("Settings were changed, but this node could not read them. The node reads them again.", "error", err)
 	}
 	return nil

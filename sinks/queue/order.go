@@ -154,7 +154,8 @@ func (q *Queue) setPause(ctx context.Context, l *queueLine, paused bool, by stri
 	if err := q.o.Ledger.SetQueuePause(ctx, o, l.name, p); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	// Of two concurrent changes the ledger keeps the later one. Redis must end with the same one, so repeat until it does.
+	// Of two concurrent changes the ledger keeps the later one. Redis must end with the same change, so repeat until it
+	// does.
 	for {
 		if err := q.tellPause(ctx, l, p); err != nil {
 			return err
@@ -234,8 +235,8 @@ func (q *Queue) RequeueDead(ctx context.Context, b item.Bulk) (int, error) {
 	}
 	requeued, kept := 0, int64(0)
 	for left := sizes.Dead; left > 0; {
-		// Requeued items leave the list behind the kept ones at its beginning. Items that die in the meantime come at its
-		// end.
+		// The list begins with the kept items, because requeued items leave it. So the next page begins after the kept
+		// items. Items that die in the meantime are added at the end of the list.
 		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, item.Dead.Letter(), kept, min(left, item.MaxBatch), scopeNames(b.Scope))
 		if err != nil || len(ids) == 0 {
 			return requeued, err

@@ -62,8 +62,8 @@ func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) e
 	return q.awaitLedger(ctx, l)
 }
 
-// awaitLedger waits until the ledger has all moves up to now. awaitLedger fails if Redis is at another epoch than one
-// of since: then moves of that epoch may be lost.
+// awaitLedger waits until the ledger has all moves up to now. since has the epochs in which the caller has made moves.
+// awaitLedger fails if one of these is not the present epoch of Redis: then moves of that epoch may be lost.
 func (q *Queue) awaitLedger(ctx context.Context, l *queueLine, since ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout,
 		fmt.Errorf("the last moves are not in the ledger after %s", callTimeout))
@@ -82,7 +82,8 @@ func (q *Queue) awaitLedger(ctx context.Context, l *queueLine, since ...string) 
 	return err
 }
 
-// enter puts the recorded items into Redis, except those that have ended: for these the answer is that they exist.
+// enter puts the recorded items into Redis, except items that have ended. For an item that has ended, the answer is
+// that the item exists.
 func (q *Queue) enter(ctx context.Context, l *queueLine, p *pushRecords) ([]string, error) {
 	answers := make([]string, len(p.records))
 	for i, k := range p.known {
@@ -124,8 +125,8 @@ type recordPicks struct {
 	records []item.Record
 }
 
-// those picks records by what the ledger knows of them. If all are picked, which is usual for new items, nothing is
-// copied.
+// those picks the records for which wanted returns true. If all records are picked, which is usual for new items,
+// nothing is copied.
 func (p *pushRecords) those(wanted func(i int) bool) recordPicks {
 	var some recordPicks
 	for i := range p.known {

@@ -172,8 +172,8 @@ func invalid(field string, index int, format string, args ...any) error {
 	return &item.InvalidError{Field: field, Index: index, Message: fmt.Sprintf(format, args...)}
 }
 
-// Ledger is what a queue needs of the ledger. The ledger knows a test twin as a queue of its own, whose name ends in
-// ":test".
+// Ledger is the part of the ledger that a queue calls. The ledger knows a test twin as a queue of its own, whose name
+// ends in ":test".
 type Ledger interface {
 	delivery.IndexRecord
 	item.Journal
@@ -182,12 +182,12 @@ type Ledger interface {
 	Records
 }
 
-// Records is what the ledger knows of items, for operators who look at a queue.
+// Records reads the ledger's records of items, for operators who look at a queue.
 type Records interface{ item.Records }
 
 // Options configures a queue.
 type Options struct {
-	Client redis.UniversalClient // Needed. Its OnConnect must be that of Watch.
+	Client redis.UniversalClient // Needed. Its OnConnect must be Watch.OnConnect.
 	Watch  *recovery.Watch       // Needed.
 	// Ledger may be nil. Then Redis alone holds the items: nothing survives its loss, and items have no trace.
 	Ledger  Ledger
@@ -204,7 +204,7 @@ type Options struct {
 	Timezone      *time.Location // Decides when a day of Dedupe begins and ends. UTC by default.
 	Dedupe        Window         // By default an item holds its dedupe key until the item has ended.
 	OnRepeat      OnRepeat       // RepeatUpdates by default.
-	Events        *item.Events   // The events that are sent to a push channel; never those of the twin. Nil means none.
+	Events        *item.Events   // The events that are sent to a push channel; the twin sends none. Nil means none.
 
 	// Now replaces the clock of the Redis server, for tests only. Nodes with different clocks would end leases at
 	// different times.

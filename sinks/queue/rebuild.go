@@ -15,9 +15,10 @@ import (
 
 const (
 	restorePage = 1000 // items in one call of a script
-	// restoreJump times the number of the epoch is added to the attempt and the moves of each restored item. So no attempt
-	// or move from before the loss, which the ledger may not know, is mistaken for one after it. The jump must differ from
-	// epoch to epoch: after two losses in a row the same jump would give the same numbers twice.
+	// restoreJump times the number of the epoch is added to the attempt and the moves of each restored item. The ledger
+	// may not know the last attempts and moves before the loss. Because of the jump, none of them has the number of an
+	// attempt or move after the loss. The jump must differ from epoch to epoch: after two losses in a row the same jump
+	// would give the same numbers twice.
 	restoreJump = 1000
 	restoreNote = "written back from the ledger"
 )
@@ -207,7 +208,8 @@ func (q rebuilder) putBack(ctx context.Context, l *queueLine, epoch, token strin
 	return answers, q.tell(ctx, l, epoch, told)
 }
 
-// restored changes a record to the item that comes back. If that ends a lease, restored returns the move, and true.
+// restored changes a record into the item that comes back. If the change ends a lease, restored returns the move, and
+// true.
 func restored(r *item.Record, epoch string) (item.Move, bool) {
 	jump := recovery.EpochNumber(epoch) * restoreJump
 	r.Attempt += int(jump)
@@ -230,7 +232,7 @@ func restored(r *item.Record, epoch string) (item.Move, bool) {
 	return m, true
 }
 
-// tell records moves in the outbox that no script of the queue has made.
+// tell appends to the outbox the moves that a rebuild or a repair has made.
 func (q rebuilder) tell(ctx context.Context, l *queueLine, epoch string, moves []item.Move) error {
 	if len(moves) == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 //
 // A push uses the same steps for an item that the script leaves to repairs: see enqueuedRepaired.
 
-// errRepair is the error of a repair whose every try ended because another node began a newer repair.
+// errRepair says that every try of a repair ended because another node began a newer repair.
 var errRepair = errors.New("queue: other nodes repair the same items")
 
 const repairTries = 20

@@ -34,7 +34,7 @@ const (
 	CodeEvents   = "bad_event_sink" // the sink of events cannot take them
 )
 
-// Settings are the settings of a sink of type queue. Every field has a value: a default, or what the site wrote.
+// Settings are the settings of a sink of type queue. A field that the configuration does not set has its default.
 type Settings struct {
 	sinks.Header `yaml:",inline"`
 
@@ -247,7 +247,7 @@ func windowHint(s string, err error) string {
 type Window struct {
 	Day bool          // until the end of the day, in the queue's timezone, in which the item was created
 	For time.Duration // this long from the item's creation, even if the item ends earlier
-	// Content gives an item without a dedupe key one that is made of its priority and payload.
+	// Content gives an item without a dedupe key a key that is made of the item's priority and payload.
 	Content bool
 }
 
@@ -266,8 +266,8 @@ func contentKey(priority int, payload []byte) string {
 // zero time means until the item has ended.
 //
 // The name contains the window and the warehouse, so items of different windows or warehouses never collide. The name
-// of a day's window contains the day. So an item that was created before midnight and arrives after it still counts for
-// its own day. The key is hashed to keep the name short.
+// of a day's window contains the day. So an item that was created before midnight and arrives after midnight counts for
+// the day of its creation. The key is hashed to keep the name short.
 func (w Window) bucket(warehouse, key string, created time.Time, zone *time.Location) (name string, until time.Time) {
 	if warehouse != "" {
 		key = warehouse + "\x00" + key

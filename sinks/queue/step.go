@@ -22,15 +22,15 @@ const (
 	stepRepeats = 60
 )
 
-// stepHint is what a step returns to a call that waits.
+// stepHint tells a call that waits whether and when to ask again.
 type stepHint struct {
 	next time.Duration // until the next item is due; -1 means never
 	over bool          // the request was already answered, without items: waiting is useless
 }
 
 // stepOnce applies the operations and leases items that are ready now. A call with the same request id gets the same
-// answer again. Only an answer without items to a request that waits may get items later. The errors are
-// item.InvalidError, recovery.ErrUnavailable and the context's.
+// answer again. The exception is a request that waits: if its answer had no items, a repeat may get items. The errors
+// are item.InvalidError, recovery.ErrUnavailable and the context's.
 func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHint, error) {
 	if err := checkStep(&s); err != nil {
 		return item.Stepped{}, stepHint{}, err
@@ -58,8 +58,8 @@ func (l *queueLine) newSteps() *combine.Calls[*request] {
 	return &combine.Calls[*request]{Flights: stepFlights, Fits: together, Call: l.step}
 }
 
-// together tells whether a request may join a call. All requests of a call have one epoch. No two of them belong
-// to the same caller with a record of its own. The work of the script is bounded, too.
+// together tells whether a request may join a call. All requests of a call have one epoch. Two requests of one caller
+// that has a record of its own never share a call. The work of the script is bounded, too.
 func together(parts []*combine.Part[*request], next *request) bool {
 	work, repeats := next.work(), next.repeats()
 	for _, p := range parts {
@@ -101,8 +101,8 @@ func (l *queueLine) step(ctx context.Context, flight int, parts []*combine.Part[
 	l.giveBack(ctx, flight, requests[0].epoch, nobody)
 }
 
-// giveBack releases items that were leased to callers that have left and cannot ask again, because they named no
-// request. If that fails, the items come back when their leases end.
+// giveBack releases items that were leased to callers that have left. These callers cannot ask again, because their
+// requests had no id. If the release fails, the items come back when their leases end.
 func (l *queueLine) giveBack(ctx context.Context, flight int, epoch string, ops []item.Op) {
 	for len(ops) > 0 {
 		n := min(len(ops), item.MaxBatch)
@@ -120,7 +120,7 @@ func (l *queueLine) giveBack(ctx context.Context, flight int, epoch string, ops 
 type request struct {
 	epoch  string
 	step   item.Step
-	caller string // names the record of the answer; empty means the record of the call is shared
+	caller string // names the record of the answer; empty means that the request shares a record with others
 	lease  time.Duration
 	by     string
 	name   string // of the caller
@@ -173,8 +173,8 @@ func (r *request) final() int {
 	return 1
 }
 
-// id names the request and its operations in the record. The name contains a hash of the operations. Other operations
-// under the same id are another request, and must not get the results of this request.
+// id returns the name of the request and its operations in the record. The name contains a hash of the operations.
+// Other operations under the same id are another request, and must not get the results of this request.
 func (r *request) id() string {
 	if len(r.step.Ops) == 0 {
 		return r.step.RequestID

@@ -19,8 +19,9 @@ const (
 	sweepGrace = 2 * callTimeout
 )
 
-// sweeper finds items that the ledger has and Redis does not. Either the push died after its write to the ledger and before its
-// write to Redis, or Redis lost the items but kept its epoch. The node that drains a line also sweeps it, because it knows the ledger's position.
+// sweeper finds items that the ledger has and Redis does not. Either the push died after its write to the ledger and
+// before its write to Redis, or Redis lost the items but kept its epoch. The node that drains a line also sweeps the
+// line, because that node knows the ledger's position.
 type sweeper struct {
 	q       *Queue
 	line    *queueLine
@@ -186,7 +187,7 @@ func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []ite
 const promoteEvery = time.Second
 
 // promote ends leases that are over and makes due items ready, at most a second late, until the context ends. Steps do
-// that, too, and sooner. But while no worker asks, operators would see leases and waits that are long over.
+// the same, and sooner. Without promote, operators would see leases and waits that are long over while no worker asks.
 func (q *Queue) promote(ctx context.Context, l *queueLine) {
 	tick := time.NewTicker(promoteEvery)
 	defer tick.Stop()

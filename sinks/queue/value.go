@@ -30,9 +30,9 @@ import (
 //	priority  1 … 5
 //	ready     created
 //	order     the order of service inside the priority, in thousandths; - is none
-//	place     when the item became ready, made distinct from the places of others. The place stays the same until a
-//	          lease ends with a nack or a suspend. 0 = none. A ready item without order and assignee may also have 0:
-//	          then its score in the ready list is the place
+//	place     when the item became ready, made distinct from the places of others. An item that is ready again after
+//	          a lease keeps its place if the lease ended by itself, or with a release or an assign. 0 = none. A ready
+//	          item without order and assignee may also have 0: then its score in the ready list is the place
 //
 // A + behind the head marks a leased item with news: a change that the item takes over when it waits again. The hash
 // news has the change as settingText writes it.
@@ -186,8 +186,8 @@ func fromDash(s string) string {
 //	seq n from to attempt failures suspends due assignee by note
 //
 // States are letters, times are µs, and - is an empty text. The fields by and note are escaped as in a URL's query. If
-// a move changed the item otherwise, the revision follows it, as item.Revision.Text writes it. The moves of an order
-// are followed by a line of the order: see order.go.
+// the priority, order or payload of the item changed, too, the revision follows, as item.Revision.Text writes it. After
+// the moves of an order there is a line with the order: see order.go.
 const moveFields = 11
 
 var errEntry = errors.New("queue: an entry of the outbox is not as the scripts write it")

@@ -12,9 +12,9 @@ import (
 	"tallyman/internal/item"
 )
 
-// Step applies the operations, then leases up to s.Max items. If there are none, it waits up to s.Wait. A hint wakes
-// it. Because a hint may get lost, it also asks again when the next item is due, and every 5 s. If the context ends
-// while it waits, it returns the context's error together with the results of the operations.
+// Step applies the operations, then leases up to s.Max items. If no item is ready, Step waits up to s.Wait. A hint
+// wakes Step. Because a hint may get lost, Step also asks again when the next item is due, and every 5 s. If the
+// context ends while Step waits, it returns the context's error together with the results of the operations.
 //
 // The errors are recovery.ErrUnavailable, item.InvalidError and the context's.
 func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
@@ -42,8 +42,8 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			if s.RequestID == "" {
 				return out, nil
 			}
-			// Ask once more without waiting, so that the record says: this request is over. Otherwise a late copy of the request
-			// could lease items although its caller has hung up.
+			// Ask once more without waiting, so that the record says: this request is over. Otherwise a late copy of
+			// the request could lease items although its caller has hung up.
 			s.Wait = 0
 		case <-ctx.Done():
 			return out, ctx.Err()
@@ -55,7 +55,7 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			return out, nil
 		}
 		if err != nil {
-			w.pass(ctx.Err() != nil) // the items that it was woken for may suit another call
+			w.pass(ctx.Err() != nil) // the items for which this call was woken may suit another call
 			if len(out.Results) > 0 && ctx.Err() == nil {
 				err = nil // the operations were applied, so their results are returned even if the leases failed
 			}
@@ -68,7 +68,7 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 // although more are ready.
 const largeAnswer = 2 << 20
 
-// isFilled tells whether more items may be ready than the call was given.
+// isFilled tells whether more items may be ready than the call has received.
 func isFilled(items []item.Lease, most int) bool {
 	bytes := 0
 	for i := range items {
@@ -187,7 +187,7 @@ func (ws *waiters) enter(c *item.Caller) *waiter {
 	return w
 }
 
-// leave removes a call. If it was woken and does not ask any more, it wakes others instead.
+// leave removes a call. If the call was woken and does not ask any more, leave wakes other calls instead.
 func (ws *waiters) leave(w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -211,8 +211,7 @@ func (ws *waiters) leave(w *waiter) {
 	}
 }
 
-// pass ends the turn of a call that was woken. If the call got as many items as it wanted there may be more, so it
-// wakes others.
+// pass ends the turn of a call that was woken. If more is true, more items may be ready, so pass wakes other calls.
 func (w *waiter) pass(more bool) {
 	w.among.mu.Lock()
 	defer w.among.mu.Unlock()
@@ -233,7 +232,7 @@ func (ws *waiters) passOn(w *waiter) {
 	}
 }
 
-// wake wakes the call that has waited longest among those that may lease what became ready in the warehouse. If a
+// wake wakes one of the calls that may lease ready items of the warehouse: the call that has waited longest. If a
 // worker is named, only calls of that worker count. For everyKind without a worker, one call of each scope is woken.
 // Warehouses are named as in scripts.
 func (ws *waiters) wake(warehouse, worker string) {
@@ -255,7 +254,7 @@ func (ws *waiters) wake(warehouse, worker string) {
 	}
 }
 
-// wakeAny wakes one call. The call's step makes due items ready, and returns when the next item is due.
+// wakeAny wakes one call. The call's step makes due items ready, and returns the time until the next item is due.
 func (ws *waiters) wakeAny() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

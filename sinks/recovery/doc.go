@@ -5,9 +5,9 @@
 //	keeper.go      checks once a second that Redis still holds the index, and refuses a Redis that evicts keys
 //	watch.go       notices a server that was restarted or replaced
 //	lineage.go     notices a ledger that was restored: Redis must not know more than its ledger
-//	generation.go  which epoch this node serves, if any, and work in it
-//	recover.go     finds the epoch to serve: that of the ledger if Redis still holds it, else a new one. A new epoch
+//	generation.go  knows which epoch this node serves, if any, and runs calls in that epoch
+//	recover.go     finds the epoch to serve: the ledger's epoch if Redis still holds it, else a new one. A new epoch
 //	               begins under the ledger's lease, and is written back
 //
-// The contents of the index are the business of its Contents.
+// Contents checks and writes the contents of an index.
 package recovery

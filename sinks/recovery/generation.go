@@ -17,9 +17,9 @@ import (
 // Generation is one epoch of the index, as this node serves it.
 type Generation struct {
 	Epoch  string
-	runIDs []string // of the Redis servers that hold it; empty if they do not tell
+	runIDs []string // run ids of the Redis servers that hold the epoch; empty if the servers do not tell them
 
-	isWrittenBack bool // it is being written back, and begins when that is done
+	isWrittenBack bool // a rebuild writes this epoch back; the epoch begins when the rebuild is done
 
 	compared atomic.Int64 // the incarnation of the ledger that Redis was last compared with
 }
@@ -37,10 +37,10 @@ var errStarting = errors.New("not checked yet")
 // generations holds the generation that this node serves, and lets callers wait for one.
 type generations struct {
 	mu      sync.Mutex
-	gen     *Generation // nil while none can be trusted
-	cause   error       // why there is none
+	gen     *Generation // nil while no generation can be trusted
+	cause   error       // why there is no generation
 	changed chan struct{}
-	since   map[string]bool // servers that were connected to while there was no generation
+	since   map[string]bool // run ids of the servers to which connections were made while there was no generation
 }
 
 func newGenerations() *generations {
@@ -143,8 +143,8 @@ func Known(err error) error {
 	return err
 }
 
-// nextEpoch returns <number>-<random>. The number is above all that were seen. The random part distinguishes nodes that
-// count alike.
+// nextEpoch returns <number>-<random>. The number is above the numbers of all epochs that were seen. The random part
+// distinguishes the epochs of two nodes that chose the same number.
 func (k *Keeper) nextEpoch(seen ...string) string {
 	n := k.newest.Load()
 	for _, epoch := range seen {

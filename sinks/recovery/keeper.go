@@ -193,27 +193,28 @@ func (soloSession) Hold() (string, <-chan struct{}) { return "solo", nil }
 
 func (soloSession) Holds(string) bool { return true }
 
-// Ledger is what a keeper needs of the ledger. Its errors are delivery.ErrNotFound and delivery.ErrFenced.
+// Ledger is the part of the ledger that a keeper calls. Its errors are delivery.ErrNotFound and delivery.ErrFenced.
 type Ledger interface{ delivery.IndexRecord }
 
-// Contents is what an index holds. Its scripts answer with an EpochError if they meet another epoch.
+// Contents checks and writes the contents of an index. Its scripts answer with an EpochError if they meet another
+// epoch.
 type Contents interface {
-	// Missing compares Redis with what the ledger has recorded, and returns what is wrong. "" means nothing.
+	// Missing compares Redis with the records of the ledger, and says what is wrong in Redis. "" means nothing.
 	Missing(ctx context.Context, epoch string) (why string, err error)
-	// Ahead compares the latest things that Redis remembers with the ledger, whichever epoch the ledger is at. Ahead
-	// returns what the ledger does not know. "" means nothing.
+	// Ahead compares the latest entries that Redis remembers with the ledger, at any epoch of the ledger. Ahead says
+	// which entry the ledger does not know. "" means none.
 	Ahead(ctx context.Context, epoch string) (cause string, err error)
-	// Withhold saves, in a restored ledger, what only Redis knows of the epoch that ends. Withhold returns how many
+	// Withhold saves to a restored ledger the facts that only Redis knows of the epoch that ends. It returns how many
 	// items wait for an operator, and how many items the ledger does not know. Withhold may be repeated.
 	Withhold(ctx context.Context, epoch string) (withheld, dropped int, err error)
-	// Rebuild removes everything of older epochs, and writes back what the ledger has. Rebuild returns how many entries
-	// it wrote.
+	// Rebuild removes everything of older epochs from Redis, and writes back the entries that the ledger has. It
+	// returns how many entries it wrote.
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
 
 // Options configures a keeper. A field without a default is needed.
 type Options struct {
-	Client   redis.UniversalClient // Its OnConnect must be that of Watch.
+	Client   redis.UniversalClient // Its OnConnect must be Watch.OnConnect.
 	Watch    *Watch
 	Ledger   Ledger // Nil means Redis alone: what Redis loses is lost, and a node that finds no epoch begins one.
 	Contents Contents
@@ -231,8 +232,8 @@ type Options struct {
 	Lineage Lineage
 	// OnRestore, if set, is called for a restored ledger before the index is written back.
 	OnRestore func(ctx context.Context, r Restore) error
-	// Unavailable is the error for callers that waited in vain for an epoch, wrapped with the cause. ErrUnavailable by
-	// default.
+	// Unavailable is the error for callers that waited for an epoch until their time was over, wrapped with the cause.
+	// ErrUnavailable by default.
 	Unavailable error
 }
 
@@ -271,9 +272,9 @@ func (o Options) withDefaults() (Options, error) {
 // ErrEvicts says that the Redis server would evict keys when its memory is full.
 var ErrEvicts = errors.New("this Redis evicts keys when its memory is full: set maxmemory-policy to noeviction")
 
-// Check refuses a server that would evict keys, before anything is served. The error is ErrEvicts, or that of a Redis
-// that cannot be reached. After the first success it does not ask again. A managed Redis may hide its setting; then a
-// warning is logged.
+// Check refuses a server that would evict keys, before anything is served. The error is ErrEvicts, or the error of a
+// Redis that cannot be reached. After the first success Check does not ask again. A managed Redis may hide its setting;
+// then Check logs a warning.
 func (k *Keeper) Check(ctx context.Context) error {
 	if k.policy.Load() {
 		return nil

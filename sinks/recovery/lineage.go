@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Redis must not know more than the ledger. That happens after the ledger was restored from a backup, or after a
-// standby took over that lagged behind. Two things show it. The first is the mark: the ledger stores it before Redis
-// does, and no later commit recreates it. The second is what the contents remember of their latest entries
-// (Contents.Ahead). The mark may be some seconds old; the contents know of each delivery.
+// Redis must not know more than the ledger. Redis knows more after the ledger was restored from a backup, or after a
+// standby that lagged behind has taken over. Two things show the difference. The first is the mark: the ledger stores
+// the mark before Redis does, and no later commit recreates it. The second are the latest entries that the contents
+// remember (Contents.Ahead). The mark may be some seconds old; the contents know of each delivery.
 
 // Lineage distinguishes the ledger from an older copy of it. internal/lineage implements it.
 type Lineage interface {
@@ -31,7 +31,7 @@ type Restore struct {
 	Dropped  int    // items that the ledger does not know
 }
 
-// markField is a field of the epoch's hash. markField holds the mark.
+// markField is the field of the epoch's hash that holds the mark.
 const markField = "mark"
 
 // incarnation returns the ledger's incarnation. Without a lineage it never changes.
@@ -85,9 +85,9 @@ func (k *Keeper) compare(ctx context.Context, g *Generation) error {
 	return nil
 }
 
-// Compared waits until Redis was compared with the ledger that this node is connected to now. A restored ledger may give
-// out a value a second time. Code that writes such a value to Redis must call Compared first, because the write
-// would hide the difference. It returns ErrLost if the generation has ended.
+// Compared waits until Redis was compared with the ledger that this node is connected to now. A restored ledger may
+// give out a value a second time. Code that writes such a value to Redis must call Compared first, because the write
+// would hide the difference. Compared returns ErrLost if the generation has ended.
 func (k *Keeper) Compared(ctx context.Context, g *Generation) error {
 	for !g.isWrittenBack && g.compared.Load() != k.incarnation() {
 		if !k.Is(g) {
@@ -117,8 +117,9 @@ func (k *Keeper) remember(ctx context.Context, g *Generation, found standing) er
 	return k.o.Client.HSet(ctx, k.o.EpochKey, markField, mark).Err()
 }
 
-// keepAll lets the contents save what ends with the epoch of a restored ledger, and reports the restore. Afterwards
-// Redis forgets the mark: a node that continues the rebuild must not do this again with the rest of the contents.
+// keepAll calls Contents.Withhold for a restored ledger, and reports the restore. Afterwards keepAll removes the mark
+// from Redis. So a node that continues the rebuild does not withhold again, when Redis has only the rest of the
+// contents.
 func (k *Keeper) keepAll(ctx context.Context, found standing, cause string) error {
 	withheld, dropped, err := k.o.Contents.Withhold(ctx, found.epoch)
 	if err != nil {

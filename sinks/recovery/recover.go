@@ -21,9 +21,9 @@ var (
 
 // standing is the state of the index, as Redis shows it.
 type standing struct {
-	runIDs []string // of the servers
+	runIDs []string // run ids of the servers
 	epoch  string   // NoEpoch if there is none
-	mark   string   // of the ledger; "" means none
+	mark   string   // mark of the ledger; "" means none
 }
 
 // ask reads the state of the index from Redis.
@@ -55,7 +55,7 @@ func isLive(built, now []string) bool {
 	return true
 }
 
-// recover finds the generation to serve: that of the ledger if Redis still holds it, else a new one.
+// recover finds the generation to serve: the ledger's generation if Redis still holds it, else a new one.
 func (k *Keeper) recover(ctx context.Context) error {
 	incarnation := k.incarnation() // read first: if the ledger is replaced in between, Redis is compared again
 	found, state, err := k.both(ctx)
@@ -112,7 +112,7 @@ func (k *Keeper) both(ctx context.Context) (found standing, state delivery.Index
 	return found, state, nil
 }
 
-// Outlook is what a node does with the index when the node starts.
+// Outlook says what a node does with the index when the node starts.
 type Outlook struct {
 	Epoch    string // Of the ledger; "" means that no node has served the index yet.
 	Restored string // What Redis remembers and the ledger does not know; "" means nothing.
@@ -121,7 +121,7 @@ type Outlook struct {
 	Rebuilt string
 }
 
-// Outlook compares Redis with the ledger as a node does that starts. It changes nothing in either.
+// Outlook compares Redis with the ledger as a starting node does. It changes nothing in Redis or in the ledger.
 func (k *Keeper) Outlook(ctx context.Context) (o Outlook, err error) {
 	found, state, err := k.both(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ func (w *Watch) listen(f func(runID string)) {
 	w.connected = append(slices.Clip(w.connected), f)
 }
 
-// serverInfo is what a Redis server tells about itself.
+// serverInfo has the facts that a Redis server tells about itself.
 type serverInfo struct {
 	runID   string
 	primary bool // neither a replica nor a Sentinel

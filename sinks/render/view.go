@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/notice"
 )
 
-// View is what templates see: a notice in one language. All its texts had their control characters replaced by visible
-// marks.
+// View is the data that templates see: a notice in one language. In the texts of the notice, visible marks stand in the
+// place of control characters.
 type View struct {
 	ID, Type, Warehouse, Rule, Scope, Key string
 	Status                                string // firing | resolved | event | sent
@@ -22,7 +22,7 @@ type View struct {
 	Data                                  []Field
 	Labels                                map[string]string
 	CreatedAt, ExpiresAt                  time.Time // UTC
-	// the receiver of the text; empty if the text is not for one alone
+	// the receiver of the text; empty if the text has several receivers, or none
 	Subscriber delivery.Subscriber
 
 	notice *notice.Notice

@@ -69,7 +69,8 @@ const (
 	Failed // not a success now, but a later call may succeed
 )
 
-// Read returns the code of an answer and its meaning. The meaning is Unknown if the site has no rule for codes.
+// Read returns the code of an answer and its meaning. The meaning is Unknown if the site has no rule for codes. After a
+// status that is no success, the meaning is also Unknown for codes outside of renew and refused.
 func (a *Answer) Read(answer []byte, success bool) (code string, m Meaning) {
 	if a.Code == "" {
 		return "", Unknown

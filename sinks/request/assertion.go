@@ -25,7 +25,7 @@ type Assertion struct {
 // SetDefaults implements strictyaml.Defaulter.
 func (a *Assertion) SetDefaults() { a.Algorithm, a.Life = "RS256", time.Hour }
 
-// CheckAt reports faults of the claims. The values are those that their templates may name.
+// CheckAt reports faults of the claims. values has the texts that the templates of the claims may name.
 func (a *Assertion) CheckAt(at settings.Section, values Values) {
 	where := at.In("claims")
 	if a.Claims.kind != strictyaml.Mapping {

@@ -44,7 +44,7 @@ func (p *Path) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 }
 
-// parts cuts a path at its slashes, but not at those within {{ }}.
+// parts cuts a path at its slashes, but not at slashes within {{ }}.
 func parts(s string) []string {
 	var list []string
 	begin, depth := 0, 0

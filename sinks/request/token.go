@@ -28,7 +28,7 @@ func (t *Token) SetDefaults() {
 	t.Life = time.Hour
 }
 
-// CheckAt reports faults of the settings. The values are those that templates may name.
+// CheckAt reports faults of the settings. values has the texts that templates may name.
 func (t *Token) CheckAt(at settings.Section, values Values) {
 	where := at.In("url")
 	if !settings.IsOpen(where) && settings.WebURL(t.URL.Reveal()) == nil {
@@ -60,7 +60,8 @@ func (t *Token) Read(answer []byte) (token string, life time.Duration, err error
 	return token, time.Duration(min(seconds, longestToken.Seconds()) * float64(time.Second)), nil
 }
 
-// Tokens keeps the access token of a service. Only one call at a time fetches a new token, and all who wait share it.
+// Tokens keeps the access token of a service. Only one caller at a time fetches a new token, and all callers that wait
+// share the new token.
 type Tokens struct {
 	fetch func(context.Context) (token string, life time.Duration, err error)
 	now   func() time.Time
@@ -95,7 +96,7 @@ func (t *Tokens) Get(ctx context.Context, refused string) (string, error) {
 	if token != "" {
 		return token, nil
 	}
-	if now > tries && failed != nil { // another caller has just tried; its failure counts for all who waited
+	if now > tries && failed != nil { // another caller has just tried; its failure counts for all callers that waited
 		return "", failed
 	}
 	token, life, err := t.fetch(ctx)
@@ -111,7 +112,7 @@ func (t *Tokens) Get(ctx context.Context, refused string) (string, error) {
 	return token, nil
 }
 
-// early is how long before its end a token is replaced: a tenth of its life, at most five minutes.
+// early returns how long before its end a token is replaced: a tenth of its life, at most five minutes.
 func early(life time.Duration) time.Duration { return min(life/10, 5*time.Minute) }
 
 // current returns the kept token. current returns "" if the token has expired or was refused.

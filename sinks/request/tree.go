@@ -60,8 +60,8 @@ func (t *Tree) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 }
 
-// inFileOrder sorts the entries of a map as they stand in the file, because a service may want the elements of XML in
-// an order. Entries that come from an environment variable have no line, and are last.
+// inFileOrder sorts the entries of a map as they stand in the file, because a service may want the elements of XML in a
+// fixed order. Entries that come from an environment variable have no line, and are last.
 func inFileOrder(fields []strictyaml.Field) []strictyaml.Field {
 	line := func(f strictyaml.Field) int {
 		if f.Key.Line == 0 {

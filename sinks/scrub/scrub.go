@@ -98,7 +98,7 @@ func shorten(s string, limit int) string {
 const leastToken = 8
 
 // Address returns the secret texts of an address: the whole address, the address without its server, its password, and
-// the values of its query. Each is there as it is written and unescaped.
+// the long values of its query. Each is there as it is written and unescaped.
 func Address(address string) []string {
 	list := []string{address}
 	u, err := url.Parse(address)

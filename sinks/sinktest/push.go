@@ -41,8 +41,8 @@ type PushFixture struct {
 	Answer func(t testing.TB, a Answer)
 	// Lacks has the answers that the server of this channel cannot give.
 	Lacks []Answer
-	// Keys returns one key for each push that the server has taken so far, in their order. The key is what the server
-	// recognizes a repeat by, such as Idempotency-Key or Message-ID. A batch is one push.
+	// Keys returns one key for each push that the server has taken so far, in their order. The server recognizes a
+	// repeat by the key, such as Idempotency-Key or Message-ID. A batch is one push.
 	Keys func(t testing.TB) []string
 	// Asked returns the number of pushes that the server has seen so far, whatever its answer.
 	Asked func() int

@@ -21,7 +21,7 @@ type Format string
 
 // The formats.
 const (
-	JSON Format = "json" // one line with the same JSON that a webhook gets
+	JSON Format = "json" // one line with the JSON of the notice; a webhook adds the recipients
 	Text Format = "text" // a line for people
 )
 

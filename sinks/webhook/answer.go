@@ -32,13 +32,14 @@ const longestWait = time.Hour
 // answer is the answer of a server.
 type answer struct {
 	status  int
-	meaning request.Meaning // what the rules of the site make of its code
+	meaning request.Meaning // the meaning of its code by the rules of the site
 	text    []byte          // set for a call with a form of its own
 	err     error           // nil after a success
 	later   time.Duration   // the pause that the server asks for; 0 = none
 }
 
-// understand reads an answer. The text may be incomplete: it is what had arrived when the reading ended.
+// understand reads an answer. text has the bytes of the body that had arrived when the reading ended, so it may be
+// incomplete.
 func (w *Webhook) understand(resp *http.Response, m *message, text []byte) answer {
 	a := answer{status: resp.StatusCode}
 	success, code := a.status/100 == 2, ""
@@ -197,7 +198,7 @@ func (w *Webhook) hiding(m *message) *scrub.Scrubber {
 	return scrub.New(append(list, w.secrets...)...)
 }
 
-// fault returns the reason why a connection failed, without the addresses that the error has already.
+// fault returns the reason why a connection failed. In a network error, fault keeps the dialed address at most.
 func fault(cause error) string {
 	op, ok := errors.AsType[*net.OpError](cause)
 	if !ok || op.Err == nil || op.Op != "dial" && op.Op != "read" && op.Op != "write" {

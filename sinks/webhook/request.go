@@ -37,8 +37,8 @@ func (c *ownCall) header(common http.Header) http.Header {
 	return out
 }
 
-// pushRequest makes the call of one delivery. If the server refuses the token, it fetches a new one and calls once
-// more.
+// pushRequest makes the call of one delivery. If the server refuses the token, pushRequest fetches a new token and
+// calls once more.
 func (w *Webhook) pushRequest(ctx context.Context, d *delivery.Delivery, to []delivery.Subscriber) error {
 	token, err := w.tokens.get(ctx, "")
 	if err != nil {

@@ -55,7 +55,7 @@ type Settings struct {
 	Values  request.Values    `yaml:"values" doc:"texts that templates name, as {{ .Value \"key\" }}; kept secret"`
 }
 
-// TLSSettings says how a connection differs from one of a browser.
+// TLSSettings says how a connection differs from a browser's connection.
 type TLSSettings struct {
 	CA         settings.File `yaml:"ca" doc:"a file with the authorities to trust, instead of the system's"`
 	Cert       settings.File `yaml:"cert" doc:"the client's certificate"`
@@ -127,8 +127,8 @@ func (s *Settings) NeedsAddress() string {
 	return s.Address
 }
 
-// checkURL tells whether the URL is https. checkURL also says so if the URL is missing, wrong or not yet known, so that
-// there is no second problem about TLS.
+// checkURL tells whether the URL is https. checkURL also returns true if the URL is missing, wrong or not yet known, so
+// that there is no second problem about TLS.
 func (s *Settings) checkURL(at settings.Section) bool {
 	where := at.In("url")
 	if settings.IsOpen(where) {
@@ -228,14 +228,14 @@ type Options struct {
 
 	Connections int              // how many idle connections are kept: as many as calls at a time; default: 8
 	Version     string           // the version of Tallyman in the User-Agent
-	Logger      *slog.Logger     // gets a warning if certificates cannot be read; nil = no log
-	Now         func() time.Time // the clock for the timestamps of signatures; default: time.Now
+	Logger      *slog.Logger     // gets a warning if certificates or keys cannot be read; nil = no log
+	Now         func() time.Time // the clock, as for the timestamps of signatures; default: time.Now
 	Resolver    *net.Resolver    // nil = the resolver of the system
 }
 
-// TLS says how a connection differs from one of a browser. Its files are read again when they change.
+// TLS says how a connection differs from a browser's connection. Its files are read again when they change.
 type TLS struct {
-	CA         string // a file with the certificates of authorities, instead of those of the system
+	CA         string // a file with the authorities to trust, instead of the system's
 	Cert, Key  string // files with the client's certificate and its key
 	ServerName string // the name in the server's certificate; default: the host of the URL
 }

@@ -99,8 +99,8 @@ func (w *Webhook) Push(ctx context.Context, batch []delivery.Delivery) error {
 	return a.verdict(batch)
 }
 
-// recipients looks up the recipients of each delivery. A list is nil if the delivery names nobody, or if the address
-// book knows none of them.
+// recipients looks up the recipients of each delivery. A list is nil if the delivery names nobody, or if the site has
+// no address book.
 func (w *Webhook) recipients(ctx context.Context, batch []delivery.Delivery) ([][]delivery.Subscriber, error) {
 	to := make([][]delivery.Subscriber, len(batch))
 	if w.book == nil {
@@ -232,7 +232,7 @@ func hashID(parts ...string) string {
 const secretPrefix = "whsec_"
 
 // key makes signatures with one secret.
-type key struct{ macs sync.Pool } // has hash.Hash values, since a new one costs more than its use
+type key struct{ macs sync.Pool } // has hash.Hash values for reuse, since making one costs more than using it
 
 func newKey(secret []byte) *key {
 	return &key{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}}

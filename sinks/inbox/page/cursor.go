@@ -10,8 +10,8 @@ import (
 
 // Cursor is a place in the order of delivery. To clients it is an opaque text.
 type Cursor struct {
-	Epoch string // the epoch of the index that gave it out
-	Score int64  // the warehouse clock, µs: the reader has seen every notice up to it
+	Epoch string // the epoch of the index that gave out the cursor
+	Score int64  // the warehouse clock, µs: the reader has seen every notice up to this score
 	// Changes is the warehouse clock up to which the reader knows the marks of those notices. While the reader still has
 	// pages to read, Changes is ahead of Score, because a page shows the marks at the time of its reading.
 	Changes int64
@@ -25,7 +25,7 @@ type Cursor struct {
 // Removed says that the notices of an inbox up to a score are gone.
 type Removed struct {
 	Inbox int   // index in Query.Subscribers
-	Score int64 // above the cursor's
+	Score int64 // above the score of the cursor
 }
 
 // Hash identifies a query's warehouse (4 bytes), subscribers (4 bytes) and filter (types and unread, 4 bytes). The
@@ -44,8 +44,8 @@ func (h Hash) SameSubscribers(other Hash) bool { return [4]byte(h[4:8]) == [4]by
 func HashWarehouse(warehouse string) Hash { return Query{Warehouse: warehouse}.Hash() }
 
 // The text of a cursor is base64url of: the version (3), the query's hash, the score (big endian), then as varints:
-// Changes minus the score, the number of Removed, and for each its inbox and its score minus the cursor's; and last the
-// epoch.
+// Changes minus the score, the number of Removed, and for each its inbox and its score minus the score of the cursor.
+// The epoch comes last.
 const (
 	cursorVersion = 3
 	cursorHash    = len(Hash{})
@@ -135,7 +135,8 @@ func validEpoch(b []byte) bool {
 	return len(b) > 0
 }
 
-// Hash identifies what the query is about. Its place and the size of its pages do not matter.
+// Hash identifies the warehouse, the subscribers and the filter of the query. The place where the query begins and the
+// size of its pages do not matter.
 func (q Query) Hash() Hash {
 	var h Hash
 	b := make([]byte, 0, 512)

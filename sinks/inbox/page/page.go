@@ -65,16 +65,16 @@ type Page struct {
 	UnreadMore bool
 	More       bool
 	Reset      bool        // the cursor is not valid any more; the page is the beginning of a new window
-	Reason     ResetReason // of Reset
+	Reason     ResetReason // why Reset is set
 	Missed     int         // after a reset: notices delivered after the cursor that no page will have; -1 means not known
 	Version    string      // the ETag, without quotes: equal versions mean equal answers to the same query
 	Clock      int64       // the score up to which the reader has the notices after this page, µs
-	From       int64       // the score up to which the reader had them before
+	From       int64       // the score up to which the reader had the notices before this page
 	// Settled is the beginning of a millisecond, in µs. If a notice lies in a millisecond before Settled, no later notice
 	// gets a score in that same millisecond.
 	Settled int64
-	// Removed lists for each inbox the highest score that was removed when the page was read, independent of the cursor.
-	// Events needs it.
+	// Removed lists for each inbox that has lost notices the highest score that was removed when the page was read. It
+	// does not depend on the cursor. Events needs it.
 	Removed []Removed
 }
 
@@ -120,7 +120,7 @@ const (
 	Acked = "acked"
 )
 
-// Summary is what a small window shows of some inboxes.
+// Summary has the counts, the popups and the newest notices of some inboxes, for a small window.
 type Summary struct {
 	Unread     int // exact to 999
 	UnreadMore bool
@@ -140,7 +140,8 @@ const (
 type Event struct {
 	Notice  *notice.View // nil if the event has changes
 	Changes []Change
-	// where a reader goes on that has processed all events up to this one: it misses nothing and repeats nothing
+	// Cursor is the place where a reader goes on after it has processed all events up to this event. The reader then
+	// misses nothing and repeats nothing.
 	Cursor string
 }
 

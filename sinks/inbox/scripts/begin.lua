@@ -1,6 +1,7 @@
 -- Begins an epoch in one warehouse: removes bodies and expiries, and starts the clock above every recorded score. The
 -- inboxes and marks must be removed before (wipe.lua). While some are left, the script returns their names, and the
--- warehouse is claimed for the epoch. A claimed warehouse is in no epoch, so every other script refuses it.
+-- warehouse is claimed for the epoch. A claimed warehouse is in no epoch, so every other script except wipe.lua refuses
+-- it.
 --
 -- KEYS 1 clock     hash    epoch, or, while the warehouse is claimed, <epoch>:begins; clock, sweeps, open
 --      2 notices   hash    id → body
@@ -15,7 +16,7 @@
 --      4 how many names of each kind to return at most
 -- Result: the number of inboxes to wipe, the number of users to wipe, then the subscribers of the inboxes, the users,
 --         and the ids of wide notices. Empty = the epoch has begun, now or before.
--- Error:  EPOCH <what was found, or none> if Redis is at a newer epoch.
+-- Error:  EPOCH <what was found> if Redis is at a newer epoch, or at another epoch with the same number.
 
 local function ordinal(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
 

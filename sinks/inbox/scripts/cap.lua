@@ -4,8 +4,8 @@
 -- How many scores of removed notices are kept for each inbox. They tell readers how many notices they have missed.
 local REMEMBERED = 1000
 
--- How many notices one call removes, besides as many as it adds. More are left over only after the cap was lowered;
--- later calls remove the rest.
+-- How many more notices one call may remove than it adds. More notices are above the cap only after the cap was
+-- lowered; later calls remove the rest.
 local SURPLUS = 1000
 
 -- newCut returns the state for cut: the names of the keys inboxes and wide, the cap of an inbox, and how many notices

@@ -14,8 +14,8 @@ local function time(given)
 end
 
 -- The field last of a warehouse's clock is the origin of the newest delivery: "<seq> <created, µs> <expires, µs> <id>".
--- A ledger that was restored from a backup does not have that delivery (see lineage.go). newest returns the later of two
--- origins. One of them may be missing.
+-- A ledger that was restored from a backup does not have that delivery (see lineage.go). newest returns the later of
+-- two origins. One of them may be missing.
 local function newest(known, given)
   if not known or known == '' then return given end
   if given == '' or tonumber(string.match(given, '^%d+')) < tonumber(string.match(known, '^%d+')) then return known end

@@ -6,8 +6,8 @@ local FEW_MARKS = 4000
 -- How many notices one call counts at most. With many inboxes it is fewer, see LOOKUPS.
 local COUNTED = 2000
 
--- countOne counts the unread notices of one inbox without expired notices: those above its watermark, minus the marked
--- ones. It returns -1 if the reader has too many marks for this.
+-- countOne counts the unread notices of one inbox without expired notices: the notices above its watermark, minus the
+-- notices with a mark. It returns -1 if the reader has too many marks for this way of counting.
 local function countOne(state, key, clock, most)
   local above = watermark(state, 1, clock)
   local n = redis.call('ZCOUNT', key, '(' .. text(above), text(clock))

@@ -14,7 +14,7 @@
 --      6 score; 0 = give one, else the notice is written back with this score
 --      7 how many scores stay free below the given score, for marks that users make during the delivery
 --      8 the clock at which the caller found that no inbox holds the notice; empty = the caller did not look
--- Result: 1 and the score; or 0 and the clock if Redis has the notice and the clock is not that of 8.
+-- Result: 1 and the score; or 0 and the clock if Redis has the notice and the clock is not the clock of ARGV 8.
 -- Error:  EPOCH <what was found, or none>; OPEN <the open delivery>. Nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')

@@ -11,7 +11,7 @@
 --      2 now, µs; 0 = the server's TIME
 --      3 mode: after (a score), scan (the same, but removed notices do not matter), since (a time), window (the latest
 --        span), latest (the newest)
---      4 the score after which, or the time since which, to read, µs
+--      4 for after and scan: the score after which to read; for since: the first time to read, µs
 --      5 the span of a window, µs
 --      6 how many notices at most
 --      7 the clock and 8 sweeps for which the caller knows the count; 0 = the caller does not know it
@@ -24,8 +24,8 @@
 --      14 how many bytes of bodies at most; one body may be larger
 --      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the
 --        keys
--- Result: clock, sweeps, now; why a window was read instead of mode after: 0 = no window was read, 1 = notices above the score
---        were removed, 2 = read-alls after the clock are forgotten, 3 = too much was read;
+-- Result: clock, sweeps, now; why a window was read instead of mode after: 0 = the mode stayed as it was, 1 = notices
+--        above the score were removed, 2 = read-alls after the clock are forgotten, 3 = too much was read;
 --      1 if more notices follow, 2 if the page ended because of its bytes; the count of unread notices that have not
 --        expired, or -1 if the caller's count is still right, or -2 - k if k were found and unread.lua must continue;
 --      the inbox and the score where unread.lua continues, the clock up to which changes are complete, the number of

@@ -148,9 +148,10 @@ local function covered(state, after, upTo, last)
   return from, to, many
 end
 
--- between returns the changes after one clock, for notices up to a score that the inboxes hold. It returns a list of
--- {id, kind, clock} in the order of the clock, and the clock up to which the list is complete: that of the last mark if
--- there are more than most, else now. It returns nothing if this would be too much work for one call.
+-- between returns the changes after one clock, for notices that the inboxes hold up to the score "last". It returns a
+-- list of {id, kind, clock} in the order of the clock, and the clock up to which the list is complete. This is the
+-- clock of the last listed mark if there are more than "most" marks, else now. It returns nothing if this would be too
+-- much work for one call.
 local function between(state, after, now, most, last)
   local upTo, marks, single = now, {}, {}
   if state.some then

@@ -10,8 +10,8 @@
 --      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
 --        channel is empty
 --      6 the user
---      7 how many entries of upto to keep at most, if each inbox keeps its last one
---      8 how many inboxes keep their last one: of the others, the watermarks that were set longest ago are forgotten
+--      7 how many entries of upto to keep at most; the last entry of an inbox stays even above this number
+--      8 how many inboxes keep their last entry in any case: the inboxes with the newest last entries
 --      then for each (inbox, score, when). when is 0 for a watermark that is set now: it moves the clock, and is at
 --        most the clock. Else the watermark is written back, and when is µs: the clock rises to its score, so that no
 --        later notice gets a score below the watermark

@@ -4,7 +4,7 @@
 -- ARGV 1 epoch, <number>-<random>
 --      2 layout of the keys
 -- Result: 1. An epoch that has begun already stays as it is.
--- Error:  EPOCH <what was found> if Redis is at a newer epoch.
+-- Error:  EPOCH <what was found> if Redis is at a newer epoch, or at another epoch with the same number.
 
 local function number(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
 

@@ -11,27 +11,28 @@
 --                           moved     how many moves all entries up to out have
 --                           last      the last place given to an item; see value.go
 --                           repairs, repaired   see repair.lua
+--                           drainer, drain_until   see drain.lua
 --      2 items      hash    id → head, newline, payload, or the mark of a payload kept apart: see value.go
 --      3 assigned   zset    "worker level rank member" at score 0, for items ready for one worker only. The level
 --                           counts from 0 = priority 5. The rank is the order or the place, with 16 digits. The member
 --                           is as in a ready list
---      4 waits      zset    "letter warehouse" → a time, µs: no item of that state and warehouse is due before this time
+--      4 waits      zset    "letter warehouse" → a time, µs: no item of that state and warehouse is due before it
 --      5 warehouses zset    the warehouses that have items, all at score 0
 --      6 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
 --      7 windows    zset    bucket → when its entry is no longer needed, µs
 --      8 outbox     list    entries. The first line is "at node moved": moved is meta.moved before this entry. Then a
 --                           line for each move: "seq n from to attempt failures suspends due assignee by note". States
---                           are letters, by and note are escaped as in a URL's query, - is an empty text. The item's
---                           revision follows if the item has changed otherwise: see item.Revision. The moves of an order
---                           are followed by a line "! order outcomes": the order as step.lua got it, and a letter for
---                           each of its operations
+--                           are letters, by and note are escaped as in a URL's query, - is an empty text. If the item's
+--                           priority, order or payload changed, its revision follows: see item.Revision. After the
+--                           moves of an order there is a line "! order outcomes": the order as step.lua got it, and a
+--                           letter for each of its operations
 --      9 payloads   hash    id → payload, of exactly the items whose values have the mark
 --      10 news      hash    id → "priority order source apart", newline, payload: the change that a leased item takes
 --                           over when it waits again; see value.go
 --
--- Each level (5 … 1) and each warehouse W has further keys. Their names begin as that of the meta key, and they lie in
--- its slot. W is escaped as in a URL; = stands for items without a warehouse. No call declares these keys, because only
--- the items tell which ones a call needs:
+-- Each level (5 … 1) and each warehouse W has further keys. Their names begin as the name of the meta key, and the keys
+-- lie in the slot of the meta key. W is escaped as in a URL; = stands for items without a warehouse. No call declares
+-- these keys, because only the items tell which of these keys a call needs:
 --   heads:<level>    zset  source → the lowest score in its ready list. A source is W, or W/o for the items of W that
 --                        have an order
 --   ready:<level>:<source>  zset  items that any worker may lease: id → place; with an order, "place id" → order. The
@@ -70,11 +71,11 @@ local MOST_BYTES = 4000000
 
 -- About how many bytes the largest value has: a payload of 64 KB and its head.
 local LARGEST = 70000
--- A hint names at most so many warehouses. Above that it is *, which wakes one waiting call of each scope.
+-- A hint names at most so many warehouses. With more warehouses, the hint is *, which wakes one waiting call of each
+-- scope.
 local MANY = 16
 
--- An item that is due within this time, µs, is announced by a hint, because waiting calls ask on their own only every 5
--- s.
+-- If an item is due within this time, µs, a hint announces it, because waiting calls ask on their own only every 5 s.
 local SOON = 5000000
 
 -- Added to a place or an order, so that all numbers have 16 digits and sort as text.
@@ -92,8 +93,8 @@ local rcall, match, gsub, byte = redis.call, string.match, string.gsub, string.b
 local function text(n) return string.format('%.0f', n) end
 
 -- evenIfFull lets the rest of the script write when the memory of Redis is full. Redis refuses a script whose first
--- write can need memory; this write cannot. Scripts that let work go on call it. Scripts that
--- bring new items must not.
+-- write can need memory; this write needs no memory. Scripts that continue existing work call evenIfFull. Scripts that
+-- bring new items must not call it.
 local function evenIfFull() rcall('HDEL', META, '-') end
 
 local function epochError(found) return redis.error_reply('EPOCH ' .. (found or 'none')) end
@@ -131,9 +132,9 @@ local function mget(key, list, first, last)
   return all
 end
 
--- payloadsOf reads the payloads that are kept apart, for items with these ids and values. It returns a table by their
--- places in the lists. If a payload is gone, the item counts as missing: its value becomes false, and its id is in the
--- second list.
+-- payloadsOf reads the payloads that are kept apart, for items with these ids and values. It returns a table from the
+-- item's place in the lists to the payload. If a payload is gone, the item counts as missing: its value becomes false,
+-- and its id is in the second result.
 local NONE = {}
 local function payloadsOf(ids, values)
   local places, apart = nil, nil
@@ -254,8 +255,8 @@ local function readyLists()
   return put, enter
 end
 
--- leave removes from since the members that have left a ready list. It collects the list's new first score for the
--- heads; nil = the list is empty.
+-- leave removes from the since set the members that have left a ready list. It collects the list's new first score for
+-- the heads; nil = the list is empty.
 local function leave(level, source, members, first, firsts, empty)
   local warehouse = match(source, '^(.*)/o$')
   if warehouse then each('ZREM', sinceKey(level, warehouse), members) end
@@ -276,7 +277,7 @@ local function forget(level, source, members)
   each('ZREM', headsKey(level), empty)
 end
 
--- register adds the warehouses to those that have items.
+-- register adds the warehouses to the set of warehouses that have items.
 local function register(warehouses)
   local args = {}
   for warehouse in pairs(warehouses) do

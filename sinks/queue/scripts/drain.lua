@@ -25,8 +25,8 @@ if hold >= 0 then
   local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
   local to = tonumber(meta[5]) or 0
   if meta[4] and meta[4] ~= ARGV[2] and to > now then return {0, out, to - now} end
-  -- When its memory is full, Redis refuses a script whose first write can need memory. HDEL cannot. Draining makes room,
-  -- and the moves must not stay here alone.
+  -- When its memory is full, Redis refuses a script whose first write can need memory. HDEL needs no memory. Draining
+  -- makes room, and the moves must not stay in Redis alone.
   redis.call('HDEL', KEYS[1], '-')
   redis.call('HSET', KEYS[1], 'drainer', ARGV[2], 'drain_until', string.format('%.0f', now + hold))
 end

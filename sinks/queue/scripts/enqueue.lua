@@ -1,5 +1,5 @@
--- Puts items into a queue: new items and lost ones. Each item is in once, by its id, which is checked first, and by its
--- dedupe key. The call does everything or nothing.
+-- Puts items into a queue: new items and lost items. Each item enters once only: the script checks the id first, and
+-- then the dedupe key. The call does everything or nothing.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 --      11 string  the record: the last answer to this caller. It is "epoch call", then a line for each item, or no line
@@ -74,15 +74,16 @@ local function add(to, a, b)
   to[#to + 1] = b
 end
 
--- holder returns the id of the item that holds a dedupe key. If no item holds it, the item takes it. An item that is
--- put back, or begins another life, may hold its own key. For an item that is pushed for the first time, a holder with
--- the same id is an earlier item that has ended.
+-- holder returns the id of the item that holds a dedupe key. If no item holds the key, the item with the given id takes
+-- it. An item that is put back, or begins another life, may hold its own key. For an item that is pushed for the first
+-- time, a holder with the same id is an earlier item that has ended.
 local function holder(id, bucket, window, value)
   local entry, ends, keep, created = held[bucket], '0', '0', nil
   if entry or string.byte(window) ~= 48 then ends, keep, created = match(window, '^(%d+) (%d+) (%d+)$') end
   if entry then
     local to, by = match(entry, '^(%d+) (.+)$')
-    -- The bucket's name contains the day. So the item holds the key for that day, whatever until and created say.
+    -- For a window of a day (100 is d) the bucket's name contains the day. So the times until and created do not
+    -- matter.
     local foreign = by ~= id or token == '' and match(value, '^%a %d+ (%d+)') == '0'
     if foreign and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
   end
@@ -103,7 +104,8 @@ local function nextPlace()
   return last
 end
 
--- stand puts an item where its value says, and returns the value. A place of 0 is replaced by the next place.
+-- stand puts an item into the set that fits its value, and returns the value. A place of 0 is replaced by the next
+-- place.
 local function stand(id, value)
   local state, at, assignee, priority, order, place =
     match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d) %d+ %d+ (%S+) (%d+)\n')

@@ -1,5 +1,5 @@
--- The sorted sets that list.lua and range.lua read as one, with the functions of order.lua. Assigned items are sorted
--- by member, all other items by (score, source, member).
+-- Finds the sorted sets that list.lua and range.lua read as one set, with the functions of order.lua. Assigned items
+-- are sorted by member, all other items by (score, source, member).
 
 local ANY_ASSIGNED = 'a' -- not a state of its own: ready items that wait for one worker
 

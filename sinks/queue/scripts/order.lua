@@ -1,5 +1,5 @@
--- The order of service across several ready lists. It reads several sorted sets as one, by (score, source, member). A
--- set is {key, source, ordered, placed, rank, score}. Reading begins at rank. score is the score of the first member,
+-- The order of service across several ready lists. Reads several sorted sets as one, by (score, source, member). A set
+-- is {key, source, ordered, placed, rank, score}. Reading begins at rank. score is the score of the first member,
 -- if it is known. If placed is true, each member begins with its place, and the place is used as the score.
 
 local PART = 100 -- members that one command reads
@@ -86,7 +86,7 @@ local function merging(sets, lexical)
 end
 
 -- serve removes up to "most" members from the ready lists of one level, in the order of service. It returns the members
--- and their scores. scores.named is true if members may be more than ids.
+-- and their scores. scores.named is true if a member may have more than the id.
 local function serve(level, scope, most)
   local list, members, scores = sources(level, scope, most), {}, {}
   if #list == 0 then return members, scores end

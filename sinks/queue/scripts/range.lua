@@ -1,4 +1,4 @@
--- Returns the items at a range of places in a state's list at this moment.
+-- Returns the ids of the items at a range of places in a state's list at this moment.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
@@ -13,8 +13,8 @@ if epoch ~= ARGV[1] then return epochError(epoch) end
 local state, first, left, scope = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local ids = {}
 
--- skipTo skips members whose scores are so low that at most "first" members come before, and takes these off first. It
--- searches the score by halving.
+-- skipTo skips members with low scores, at most "first" members, and subtracts the number of skipped members from
+-- "first". It searches for the score by halving the span of the scores.
 local function skipTo(sets)
   local low, high = nil, nil
   for _, set in ipairs(sets) do

@@ -1,5 +1,5 @@
--- Counts the items of a scope that are served before a ready item. For an item that any worker may lease, these are
--- items of ready lists. For an assigned item, these are the items that its worker gets before it.
+-- Counts the items of a scope that are served before a ready item. For an item that any worker may lease, the script
+-- counts items of ready lists. For an assigned item, it counts the items that the worker gets before this item.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 id

@@ -1,6 +1,6 @@
 -- Begins a repair: returns which of some unfinished items are missing in the queue. A missing item will be pushed soon,
--- or was lost, or has ended and the ledger does not know it yet. From now on no push puts these items in. Only the
--- newest repair does, after the ledger has all moves up to now and still calls them unfinished.
+-- or was lost, or has ended and the ledger does not know the end yet. From now on no push puts these items in. Only the
+-- newest repair puts them in: after the ledger has all moves up to now, and if the ledger still has them as unfinished.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 n, the number of items

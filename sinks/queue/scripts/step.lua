@@ -16,7 +16,7 @@
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
 --           1 = the answer is complete even without items, 0 = a repeat may get items,
 --           the warehouses of its scope, separated by spaces, * = all, the names whose assigned items the worker gets,
---           whose attempts it may name: a worker, or a subject with / behind it; - = any,
+--           the holder whose attempts the request may name: a worker, or a subject with / behind it; - = any,
 --           the operator's order that the request carries out (order.go), escaped as in a URL's query; - = none)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
 --           q requeue, v set; A is an ack with an argument. All but a have an argument
@@ -78,8 +78,8 @@ local function up(n)
 end
 
 -- A repeated call gets the same answer again. An old copy of an earlier call may arrive late, after its caller was
--- answered. It would lease items for nobody and overwrite the last answer. So the records also have the ids before the
--- last one. Calls of a process are named "name/number", and lower numbers are earlier.
+-- answered. The copy would lease items for nobody and overwrite the last answer. So the records also have the ids
+-- before the last id. Calls of a process are named "name/number", and lower numbers are earlier.
 local EARLIER = '^ %S+ %S+ %S+ %S+ %S+ %S+ %S+ %S+'
 local known = {}
 for p = 1, records do
@@ -222,9 +222,9 @@ end
 -- 3. The leases.
 local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
--- share leases members of ready lists to the requests from number answerAt on, in order. It returns how many items it has
--- leased. An item whose payload is gone is removed: the sweeper then finds that it is missing, and puts it back from the
--- ledger.
+-- share leases the members (of ready lists, or of assigned) to the requests, in order, from request number answerAt on.
+-- It returns how many items it has leased. An item whose payload is gone is removed: the sweeper then finds that the
+-- item is missing, and puts it back from the ledger.
 local function share(members, scores)
   local got, k, ids = 0, #sets, members
   if scores.named then -- members that are more than ids
@@ -275,8 +275,8 @@ local function share(members, scores)
   return got
 end
 
--- part limits how many items are leased before their bytes are counted: as many as would fit if each were of the
--- largest size.
+-- part limits how many items one round leases, because their bytes are counted only afterwards. The limit is the number
+-- of items that fit if each has the largest size.
 local function part(most) return math.min(most, math.max(math.floor((MOST_BYTES - bytes) / LARGEST), 1)) end
 
 -- own reads the items assigned to a worker, at most "most" of each list, in the order of service: {level, rank,

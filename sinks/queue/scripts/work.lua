@@ -1,6 +1,6 @@
--- The part of a step that is more than acks and leases: the other operations, and items that become due. Go
--- appends the text of step.lua to this text. worker() creates its functions only when they are needed, because to create all of them costs more
--- than an ordinary step.
+-- The part of a step that is more than acks and leases: the other operations, and items that become due. Go appends the
+-- text of step.lua to this text. step.lua calls worker() only when it needs the functions, because to create all of
+-- them costs more than an ordinary step.
 --
 -- w is the state of a step:
 --   now, nowText, recording, argument   as step.lua has them
@@ -11,11 +11,11 @@
 --   unleased          by warehouse: ids of items whose leases have ended
 --   freed             buckets and ids, in turn, of items that give up their dedupe keys
 --   counts            by warehouse: items done, failed attempts, items that died
---   filled            warehouses of which a ready list was empty before
+--   filled            warehouses with a ready list that was empty before
 --   soon              true if an item will be due soon
 --   told              "warehouse worker" of workers that got assigned items
 
--- add appends two values to one of several lists.
+-- add appends one or two values to one of several lists.
 local function add(lists, name, a, b)
   local list = lists[name]
   if not list then
@@ -116,7 +116,8 @@ local function worker(w)
     return ' =' .. it.priority .. ',' .. it.order .. ',' .. source
   end
 
-  -- moveTo changes the state of an item, and records the move. An item that has news and goes on takes the news over.
+  -- moveTo changes the state of an item, and records the move. If the item has news and does not end, it takes the news
+  -- over.
   local function moveTo(it, to, at, by, note)
     local revision = ''
     if it.news ~= '' and to ~= DONE and to ~= REMOVED then
@@ -158,7 +159,7 @@ local function worker(w)
     it.at = #fresh
   end
 
-  -- fail ends an attempt: the item dies, or waits for "delay", or is put where put says.
+  -- fail ends an attempt: the item dies, or waits for "delay", or the function put makes it ready again.
   local function fail(it, put, delay, by, note)
     it.failures = text(it.failures + 1)
     local c = counted(w.counts, it.warehouse)
@@ -343,8 +344,8 @@ local function worker(w)
     if #warehouses == 1 then
       ids = rcall('ZRANGEBYSCORE', setKey(letter, warehouses[1]), '-inf', w.nowText, 'LIMIT', 0, most)
     else
-      -- Only a part of each set is read. If a part is full, items later than its last one must wait: that set may have
-      -- earlier ones.
+      -- Only a part of each set is read. If a part is full, items that are due after its last item must wait: the same
+      -- set may have more items that are due before them.
       local part, all, over = math.ceil(most / #warehouses), {}, w.now
       for _, warehouse in ipairs(warehouses) do
         local some = rcall('ZRANGEBYSCORE', setKey(letter, warehouse), '-inf', w.nowText, 'WITHSCORES', 'LIMIT', 0, part)
