@@ -13,7 +13,8 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// Catalogue holds the types of notices, who has subscribed to them, and where the subscribers are reached.
+// Catalogue holds the types of notices, the subscriptions, and the addresses of the subscribers. It also holds the
+// lists that the queries of sources return.
 type Catalogue interface {
 	TypeKeeper
 	SubscriptionKeeper
@@ -47,7 +48,7 @@ type SubscriptionKeeper interface {
 	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
 }
 
-// CatalogueReader reads the types and the subscriptions. The next commit on every node uses what it returns.
+// CatalogueReader reads the types and the subscriptions as the next commit on any node uses them.
 type CatalogueReader interface {
 	TypeReader
 	Audience
@@ -73,7 +74,8 @@ type Audience interface {
 	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
 }
 
-// Subscription is (type, warehouse or "*") → subscriber. There is one of each, whatever its origin.
+// Subscription says that a subscriber wants the notices of a type in a warehouse, or in all warehouses. The ledger has
+// each subscription once, whatever its origin.
 type Subscription struct {
 	Type       string `json:"type" yaml:"type" doc:"code of a type in the catalogue"`
 	Warehouse  string `json:"warehouse" yaml:"warehouse" doc:"a warehouse, or * for all"`
@@ -108,7 +110,7 @@ type SubscriptionFilter struct {
 	Limit                       int // 0 = all
 }
 
-// Book is the address book: where the subscribers are reached by push channels.
+// Book is the address book: it has the addresses at which push channels reach the subscribers.
 type Book interface {
 	// PutSubscriber adds or replaces an entry. ErrInvalid.
 	PutSubscriber(ctx context.Context, who Author, s delivery.Subscriber) (added bool, err error)

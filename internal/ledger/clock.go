@@ -9,18 +9,18 @@ import (
 type Clock interface {
 	// ReadClock reads the ledger's clock.
 	ReadClock(ctx context.Context) (ClockState, error)
-	// SeeTime records that the nodes have seen the time of was. A node that starts later compares the clock with this
-	// time and so notices that the clock went back. SeeTime changes nothing where the clock's term, or the withheld
-	// time, is no longer that of was, nor where a later time is recorded.
+	// SeeTime records that the nodes have seen the time was.Now(). A node that starts later compares the clock with
+	// this time and so notices that the clock went back. SeeTime changes nothing where the clock's term or withheld
+	// time differs from was, nor where a later time is recorded.
 	SeeTime(ctx context.Context, was ClockState) error
-	// BeginTerm begins the next term, because the clock went back by that much behind the time that nodes had reached.
-	// BeginTerm returns whether it did. BeginTerm changes nothing where the term, or the withheld time, is no longer
-	// that of was. Leases and waiting deliveries of the term before keep the rest of their time; no lease becomes
-	// longer than longest.
+	// BeginTerm begins the next term, because the clock went back. back is how far the clock is now behind the time
+	// that nodes had reached. BeginTerm returns whether it did. BeginTerm changes nothing where the term or the
+	// withheld time differs from was. Leases and waiting deliveries of the previous term keep at least the rest of
+	// their time. No lease becomes longer than longest.
 	BeginTerm(ctx context.Context, who Author, was ClockState, back, longest time.Duration) (bool, error)
 	// WithholdClock sets by how much the ledger's clock is ahead of the time that nodes use; 0 = nothing is withheld.
-	// WithholdClock returns whether it did. WithholdClock changes nothing where the term, or the withheld time, is no
-	// longer that of was.
+	// WithholdClock returns whether it did. WithholdClock changes nothing where the term or the withheld time differs
+	// from was.
 	WithholdClock(ctx context.Context, who Author, was ClockState, withheld time.Duration) (bool, error)
 	// ConfirmClock records that an operator has confirmed a clock that went ahead: the clock is right, and nothing is
 	// withheld any more. ErrNotFound where nothing is withheld.

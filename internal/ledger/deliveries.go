@@ -33,7 +33,7 @@ type DeliveryOperations interface {
 	// count for the strategy. An ended delivery loses its `unless`, so no event cancels it any more.
 	//
 	// A delivery that is pending under a strategy and not claimed becomes due at once. All other deliveries stay as
-	// they are, and so do those whose notice has expired, unless the strategy has until: sent.
+	// they are, and so do deliveries whose notice has expired, unless the strategy has until: sent.
 	//
 	// RetryDeliveries returns the numbers of the changed deliveries, which share one audit record, and the lanes to
 	// wake.
@@ -169,7 +169,7 @@ func (s DeliveryState) String() string {
 	}
 }
 
-// Lane is what is delivered in order; see sinks.Lane.
+// Lane is a sequence of deliveries that go out in order; see delivery.Lane.
 type Lane = delivery.Lane
 
 // Sends takes the notices that a business system sends itself.
@@ -221,6 +221,6 @@ type SentNotice struct {
 	ID           string
 	Existing     bool // The ledger had the notice before this call.
 	Other        bool // The existing notice came with another request: its episode differs.
-	Deliveries   int  // made
+	Deliveries   int  // number of deliveries of the notice to the given sinks
 	Unsubscribed int  // deliveries that were not made, because nobody has subscribed
 }

@@ -57,7 +57,8 @@ type Firings interface {
 
 // OpenReader reads open findings for a run that keeps only their outlines in memory.
 type OpenReader interface {
-	// Open returns the outlines of all open findings, and in full the findings that no row makes.
+	// Open returns the outlines of all open findings. It also returns the complete state of the findings
+	// that no row makes.
 	Open(ctx context.Context, rule, scope string) (*finding.Open, error)
 	// OpenFindings returns the open findings whose keys have these hashes, in no order.
 	OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error)
@@ -113,9 +114,10 @@ type Claim struct {
 
 	// State is the state of the rule in the scope at the time of the claim. nil = the caller reads it by Scope.
 	State *ScopeState
-	// Before is the token of the previous claim, set only where the same node had that claim and the findings have
-	// not changed since by anything but commits under it. The node may then use the findings that it still has in
-	// memory. 0 = unknown: the node reads the findings again.
+	// Before is the token that the rule and scope had before this claim. 0 = another node had the previous claim, or
+	// the ledger does not say. The node may use the findings that it has in memory only if they come from a run with
+	// this token. Otherwise the node reads the findings again. A change of the findings outside of runs raises the
+	// token.
 	Before int64
 }
 
@@ -218,8 +220,8 @@ type NewNotice struct {
 type Target struct {
 	Sink  string
 	Inbox bool
-	// Recipients replace the subscribers. A push channel without Recipients takes those of another sink of the same
-	// notice.
+	// Recipients replace the subscribers. A push channel without Recipients takes the Recipients of another sink of the
+	// same notice.
 	Recipients []string
 	// Strategy is set for push channels only; nil for the inbox and for queues. The lane of a push channel has no
 	// warehouse.
@@ -246,9 +248,9 @@ type Removals interface {
 	// Removed returns the registered rules and scopes that are not in known, a set of ScopeKey values.
 	Removed(ctx context.Context, known map[string]bool) ([]RemovedScope, error)
 	// Forget closes one portion of a removed rule in its scope, in one transaction. It removes findings and writes
-	// their resolutions, which go where the firing notices went. Waiting deliveries stay, except those that Over
-	// ends. ErrFenced changes nothing: a run, or another node that forgets, changed the findings after the caller had
-	// read them.
+	// their resolutions, which go where the firing notices went. Waiting deliveries stay, except the deliveries that
+	// Over ends. ErrFenced changes nothing: a run, or another node that forgets, changed the findings after the caller
+	// had read them.
 	Forget(ctx context.Context, p *ForgetPortion) (CommitResult, error)
 }
 

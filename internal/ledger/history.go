@@ -169,7 +169,7 @@ const MostLookedAt = 20_000
 type Search interface {
 	// SearchNotices returns notices, the latest first unless the filter says otherwise. SearchNotices reads
 	// MostLookedAt notices at most. With Finding it reads only the notices of that finding. Otherwise it reads only
-	// those between From and To that match Rule, Types, Warehouses and Priority.
+	// the notices between From and To that match Rule, Types, Warehouses and Priority.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	Finder
 	// RunAt returns the run of the rule in the scope that made a notice at that time: the latest run that had started
@@ -179,12 +179,13 @@ type Search interface {
 
 // Finder finds open findings and items by a text in them, such as the number of a bin or an order.
 type Finder interface {
-	// FindFindings returns open findings: first those with one of the whole keys, then those with one of the
+	// FindFindings returns open findings: first findings with one of the whole keys, then findings with one of the
 	// spellings in the key or the last row. all is false where the limit or the time ran out before every finding was
 	// read.
 	FindFindings(ctx context.Context, f TextFilter) (list []FoundFinding, all bool, err error)
-	// FindItems returns items of the queue, ended or not, the latest push first: first those with a spelling as the
-	// dedupe key, then those with one in the dedupe key, the subject or the payload. FindItems reads the latest
+	// FindItems returns items of the queue, ended or not. First come items with one of the spellings as the dedupe
+	// key, then items with a spelling in the dedupe key, the subject or the payload. The items of one spelling, and
+	// the items of the second part, are sorted by their push, the latest first. FindItems reads the latest
 	// MostLookedAt items. all is false where the queue has more items than that, or the limit or the time ran out.
 	FindItems(ctx context.Context, queue string, f TextFilter) (list []item.Record, all bool, err error)
 }
@@ -212,7 +213,7 @@ type NoticeFilter struct {
 	Rule       string
 	Scope      *string // nil = any
 	Key        string  // a part of the key's text
-	// Texts, one of which must stand in the key, the title, the body, a translation or the data; none = any.
+	// At least one of these texts must stand in the key, the title, the body, a translation or the data; none = any.
 	Spellings []string
 	Finding   string // the whole key; used only with Rule and Scope
 	Episode   string

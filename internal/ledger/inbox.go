@@ -31,9 +31,10 @@ type Marks interface {
 // Marker records the notices that users have read and acked.
 type Marker interface {
 	// Mark records a read or an ack. In the same transaction it cancels the waiting deliveries of the notice that the
-	// mark makes needless (`unless`). A delivery for one subscriber alone is needless after a read by one of As, or
-	// after an ack by anybody. A repeated mark changes nothing and keeps the first time. ErrNotFound unless the
-	// notice was delivered, or is on its way, to an inbox of As in the warehouse.
+	// mark makes needless. A delivery with `unless: acked` is needless after an ack by anybody. A delivery with
+	// `unless: read` is needless after a read by anybody; but a delivery to one subscriber alone only if As has this
+	// subscriber. A repeated mark changes nothing and keeps the first time. ErrNotFound unless the notice was
+	// delivered, or is on its way, to an inbox of As in the warehouse.
 	Mark(ctx context.Context, m Mark) error
 	// ReadAll records a watermark for each inbox. A watermark only rises. Then it cancels, in batches, the waiting
 	// deliveries with `unless: read` of the notices at or below the watermark, and returns how many. A call that was

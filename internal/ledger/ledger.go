@@ -13,11 +13,11 @@ import (
 var (
 	ErrDone     = errors.New("ledger: the firing is done or lies before the last one")
 	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
-	ErrFenced   = delivery.ErrFenced // Another node holds the claim now.
+	ErrFenced   = delivery.ErrFenced // The claim is not in force any more.
 	ErrNotFound = delivery.ErrNotFound
 	ErrInvalid  = errors.New("ledger: not a valid value")
 	ErrExists   = errors.New("ledger: already there")
-	ErrInUse    = errors.New("ledger: the file is in use by another process") // SQLite only, which serves one node.
+	ErrInUse    = errors.New("ledger: the file is in use by another process") // SQLite only: one node has the file.
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
 	// ErrOutdated is not an ErrSchema, because no migration leads from such a ledger to this version.
 	ErrOutdated = errors.New("ledger_outdated: a version before 0.1.0 made this ledger, and no migration leads from there; " +
@@ -78,9 +78,10 @@ type Pruner interface {
 	// removed; an item with its trace counts as one.
 	//
 	// Prune removes finished deliveries with their notices, but no notice that an open finding names or that has not
-	// expired. It removes items that were pushed and have ended, but none whose dedupe window is open. Of each rule
-	// and scope it keeps at most the last keepRuns firings (at least 1). Of these, too, it may remove the ones that
-	// are older than before. The last firing stays for as long as the ledger has the rule in that scope.
+	// expired. It removes items that were pushed and have ended, but none whose dedupe window is open. For each rule
+	// and scope it keeps the last keepRuns firings (at least 1), and earlier firings in the same record. Prune may
+	// remove even these firings if they are older than before. The last firing stays for as long as the ledger has the
+	// rule in that scope.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 }
 
@@ -92,7 +93,8 @@ type Options struct {
 	// NodeTime is the time by which everything but leases is judged: what expires, what is due, what is pruned.
 	// Defaults to the database's clock.
 	NodeTime func() time.Time
-	// MaxConnections bounds the pool of connections. Defaults to 8. SQLite has one more, for writing.
+	// MaxConnections bounds the pool of connections. Defaults to 8. SQLite has one more, for writing. PostgreSQL has
+	// up to two more, for the sessions of nodes.
 	MaxConnections int
 	// Step is called between the steps of every change that has a record. Tests end the process there. nil = no call.
 	Step func(step string)
@@ -111,14 +113,14 @@ const (
 	Contract = "contract" // The migration removes what an earlier version needs.
 )
 
-// Migration is one step of the schema. A step of a newer version has its number and time alone.
+// Migration is one step of the schema. A step of a newer version has only Version and Applied.
 type Migration struct {
 	Version int64
 	Name    string
 	Phase   string
 	Oldest  int64     // of a contract step: the oldest version of the schema whose program may still use the ledger
 	Locks   string    // which tables the step locks, and whom the locks hold up
-	Lasts   string    // how long the step holds them
+	Lasts   string    // how long the step holds the locks
 	Applied time.Time // zero = pending
 }
 

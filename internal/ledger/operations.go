@@ -23,8 +23,8 @@ type Operations interface {
 
 // Numbers has one number for each kind of data that nodes keep in memory. The number grows with every change of the
 // data. Every node polls all numbers and reads again the data whose number grew. So a change that one node makes is
-// in force on all nodes within a second. The number "schema_oldest" is the oldest version of the schema whose program may
-// use the ledger, see Server.CheckSchema.
+// in force on all nodes within a second. The number "schema_oldest" is the oldest version of the schema whose program
+// may use the ledger, see Server.CheckSchema.
 type Numbers interface {
 	Numbers(ctx context.Context) (map[string]int64, error)
 }
@@ -120,9 +120,9 @@ const (
 // ViaToken returns the way of a request that was authenticated by the API token with this id.
 func ViaToken(id string) Via { return Via("token:" + id) }
 
-// Author is who asks for a change. Every method that changes what operators set takes an Author, and writes the
-// change and its record in one transaction. Where the record cannot be written, the method returns ErrNotRecorded and
-// changes nothing. An Author without By or Via is an ErrInvalid.
+// Author is the person, or the part of the program, that asks for a change. Every method that changes what operators
+// set takes an Author, and writes the change and its record in one transaction. Where the record cannot be written, the
+// method returns ErrNotRecorded and changes nothing. An Author without By or Via is an ErrInvalid.
 type Author struct {
 	// user:ann or service:wms; local:ann where the command line opened the ledger; node:n-1 where no person asked
 	By  string
@@ -197,10 +197,10 @@ type RuleVersions interface {
 	// TakeRules records that a version of the rule files comes into force. Every node calls it before it uses the
 	// version.
 	//
-	// The change is recorded once in the cluster. A call writes no record where the version is the latest one, or was
-	// recorded after the first from versions. from is the number "rules" as it was before the node read its files. So
-	// nodes that read the same files at the same time write one record. Files that return to an earlier version write
-	// another one. recorded tells whether this call wrote the record. ErrNotRecorded.
+	// The change is recorded once in the cluster. from is the number "rules" as it was before the node read its files.
+	// A call writes no record where the version is the latest one, or where the sequence has the version at a place
+	// above from. So nodes that read the same files at the same time write one record. Files that return to an earlier
+	// version write another one. recorded tells whether this call wrote the record. ErrNotRecorded.
 	TakeRules(ctx context.Context, who Author, from int64, v *RulesVersion) (recorded bool, err error)
 }
 

@@ -11,7 +11,7 @@ type OriginKind string
 
 // The kinds of origins.
 const (
-	OriginSubscriptions OriginKind = "subscriptions" // the name of the origin is that of the source
+	OriginSubscriptions OriginKind = "subscriptions" // the name of the origin is the name of the source
 	OriginScopes        OriginKind = "scopes"        // the name of the origin is the id of the rule
 )
 
@@ -25,8 +25,8 @@ type OriginKey struct {
 type OriginClaim struct {
 	OriginKey
 	Question string // identifies the query; see Anew
-	// Anew claims at once a question that differs from the last one. A node sets Anew when it takes up a changed
-	// query.
+	// Anew claims at once if Question differs from the question of the last claim. Anew has no effect while that claim
+	// has no answer. A node sets Anew when it takes up a changed query.
 	Anew   bool
 	Every  time.Duration // interval between two queries of the whole cluster
 	Within time.Duration // time for an answer: a younger claim without an answer keeps out all others
@@ -49,5 +49,5 @@ type OriginState struct {
 	Error       string    // error of the last query
 }
 
-// ErrOtherList says that the list to be confirmed is not the one that waits.
+// ErrOtherList says that the list to be confirmed is not the list that waits.
 var ErrOtherList = errors.New("ledger: another list waits")

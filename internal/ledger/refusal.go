@@ -20,7 +20,7 @@ const (
 	RefusedOther      RefusalReason = "other"
 )
 
-// refusalWords says each reason to an operator.
+// refusalWords has the text of each reason for operators.
 var refusalWords = map[RefusalReason]string{
 	RefusedDiskFull:   "the disk of the ledger is full: make room on it",
 	RefusedReadOnly:   "the ledger takes no writes: it is a standby, or is set to read only",

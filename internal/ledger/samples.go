@@ -10,15 +10,14 @@ import (
 type Samples interface {
 	// CountRuleFindings counts the open findings by warehouse, as CountFindings does, and by rule, in that order.
 	CountRuleFindings(ctx context.Context) ([]RuleFindings, error)
-	// FailedRuns returns at most limit failed runs that were due at since or later, the latest first. Of consecutive
-	// runs that failed alike the ledger may have kept only the last.
+	// FailedRuns returns at most limit failed runs that were due at since or later, the latest first.
 	FailedRuns(ctx context.Context, since time.Time, limit int) ([]Run, error)
-	// WaitingDeliveries returns at most limit pending deliveries in the order of their creation, the oldest first.
-	// The list leaves out deliveries that are not due yet and deliveries that a silence holds back.
+	// WaitingDeliveries reads the limit oldest pending deliveries and returns them, the oldest first. The list leaves
+	// out deliveries that are not due yet and deliveries that a silence holds back.
 	WaitingDeliveries(ctx context.Context, now time.Time, limit int) ([]WaitingDelivery, error)
 	// ClaimSample lets one node record the sample that begins at start: it returns true for the first node that asks.
 	ClaimSample(ctx context.Context, step time.Duration, start time.Time) (bool, error)
-	// RecordSamples records samples of a step in one transaction. A sample that exists already stays as it is.
+	// RecordSamples records samples of a step in one transaction. A sample that is recorded already stays as it is.
 	RecordSamples(ctx context.Context, step time.Duration, list []Sample) error
 	// Samples returns the samples of a step that begin from one time (included) to another (excluded), in their
 	// order.
@@ -58,7 +57,7 @@ type Figures struct {
 	Urgent  int64 `json:"u,omitempty"` // of these, the notices of priority 4 and 5
 	Firing  int64 `json:"f,omitempty"` // firing findings, summed over the moments
 	Pending int64 `json:"p,omitempty"` // pending findings, summed over the moments
-	// Ages counts the waiting deliveries by age, summed over the moments. Place i counts those younger than
+	// Ages counts the waiting deliveries by age, summed over the moments. Place i counts the deliveries younger than
 	// AgeBounds[i] that no earlier place counts. The last place counts the rest.
 	Ages []int64 `json:"a,omitempty"`
 	// QueueAge and Lateness are the highest values seen, in ms: how long the oldest ready item of a queue has waited,
@@ -74,7 +73,8 @@ var AgeBounds = []time.Duration{
 	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, 72 * time.Hour,
 }
 
-// Add adds the values of other moments, of another warehouse or of another type.
+// Add adds the values of other moments, of another warehouse or of another type. QueueAge and Lateness become the
+// higher of the two values.
 func (f *Figures) Add(o Figures) {
 	f.Notices, f.Urgent, f.Firing, f.Pending = f.Notices+o.Notices, f.Urgent+o.Urgent, f.Firing+o.Firing, f.Pending+o.Pending
 	f.QueueAge, f.Lateness = max(f.QueueAge, o.QueueAge), max(f.Lateness, o.Lateness)

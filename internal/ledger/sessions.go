@@ -20,9 +20,9 @@ type Sessions interface {
 	// EndSessions ends the sessions, and frees what they own. EndSessions leaves out rows that another transaction has
 	// locked at that moment. The caller repeats the call to free these as well; repeating does no harm.
 	EndSessions(ctx context.Context, ids []string) error
-	// BurySessions ends the sessions of other nodes whose leases ran out, in one transaction, frees what they own as
-	// EndSessions does, and returns these sessions. BurySessions ends none where the lease of self has run out, too:
-	// then this node may be the one that is cut off.
+	// BurySessions ends the sessions of other nodes whose leases ran out, and returns these sessions. In the same
+	// transaction it frees what the sessions own, as EndSessions does. BurySessions ends none where the lease of self
+	// has run out, too: then this node may be the one that is cut off.
 	BurySessions(ctx context.Context, self string) ([]Node, error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"tallyman/internal/item"
 )
 
-// Surveyor counts what a ledger has left to do. Operators look at that after a restore.
+// Surveyor counts the work that a ledger has left. Operators look at the counts after a restore.
 type Surveyor interface {
 	// Survey reads every open item, so it is not for calls that come often. Survey only reads.
 	Survey(ctx context.Context) (Survey, error)
@@ -15,8 +15,8 @@ type Surveyor interface {
 
 // Survey is what Surveyor counts.
 type Survey struct {
-	// LastSign is when a node last grew its branch. A node does so every five seconds, so a backup is at most that much
-	// younger. Zero = no node has used the ledger.
+	// LastSign is when a node last grew its branch. A node does so every five seconds. So a backup that was made while
+	// a node ran is at most five seconds younger. Zero = no node has used the ledger.
 	LastSign   time.Time
 	LastNotice time.Time // when the latest notice was made; zero = there is none
 	Claimed    int64     // firings that a node holds

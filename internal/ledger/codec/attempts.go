@@ -40,8 +40,8 @@ func attemptError(s string) string {
 	return s
 }
 
-// Attempts decodes the column: the last attempts of a delivery, the latest first. Attempts ignores lines after
-// KeptAttempts, of which SQLite may have cut the last one.
+// Attempts decodes the column: the last attempts of a delivery, the latest first. Attempts ignores all lines after the
+// first KeptAttempts lines. SQLite may have cut the last line of the column.
 func Attempts(column string) ([]delivery.Attempt, error) {
 	var out []delivery.Attempt
 	for line := range strings.Lines(column) {

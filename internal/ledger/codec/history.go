@@ -240,8 +240,8 @@ func (s *Search) Next() (LookArgs, bool) {
 	return a, true
 }
 
-// take adds the result of a step: the places of all notices, and the bodies of those that may match. more tells
-// whether the step returned as many as it asked for.
+// take adds the result of a step: the places of all notices, and the bodies of the notices that may match. more tells
+// whether the step returned as many notices as it asked for.
 func (s *Search) take(list []Candidate, more bool) error {
 	s.more = more
 	s.looked += max(len(list), 1)
@@ -269,7 +269,7 @@ func (s *Search) take(list []Candidate, more bool) error {
 	return nil
 }
 
-// matches checks what the columns cannot tell, or cannot tell for sure.
+// matches checks the parts of the filter that the columns cannot decide, or cannot decide for sure.
 func (s *Search) matches(n *notice.Notice) bool {
 	f := &s.filter
 	return (len(f.Warehouses) == 0 || slices.Contains(f.Warehouses, n.Warehouse)) &&

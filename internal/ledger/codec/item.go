@@ -64,7 +64,8 @@ func (i *Item) Columns() []any {
 	return append(i.ItemColumns(), &i.State, &i.Moves, &i.Attempt, &i.Failures, &i.Suspends, &i.Due, &i.Assignee, &i.News)
 }
 
-// ItemColumns returns pointers to the columns that the queries of ended items name: those that never change.
+// ItemColumns returns pointers to the fields in the order of the columns that the queries of ended items name. All of
+// these columns are in the table items.
 func (i *Item) ItemColumns() []any {
 	return []any{
 		&i.Seq, &i.ID, &i.Priority, &i.Payload, &i.Key, &i.Created, &i.Ready, &i.Until, &i.Bucket, &i.Subject, &i.By, &i.Node,

@@ -39,7 +39,7 @@ func (b *LookBack) Read() (err error) {
 	return err
 }
 
-// Memory returns what was collected.
+// Memory returns the collected memory of the rule in the scope.
 func (b *LookBack) Memory() ledger.LookBack { return b.memory }
 
 // Statement is a statement of a transaction: its name and its arguments.

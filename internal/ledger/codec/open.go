@@ -19,7 +19,7 @@ type OpenPush struct {
 	Unless                  string
 	// At least one attempt was made, or a node has claimed the delivery and not settled it.
 	Tried      bool
-	Over       bool // The finding of the delivery is one of those in Plan.Over.
+	Over       bool // Plan.Over names a notice of the delivery's finding.
 	Notice     string
 	Recipients string
 	Episode    Episode // set for a firing notice that is not in Plan.After
@@ -52,7 +52,8 @@ func episodeIn(body []byte) (Episode, error) {
 	return episodeOf(n), nil
 }
 
-// Concerned returns the numbers of the findings, besides those of Over, whose open deliveries Make needs.
+// Concerned returns the numbers of the findings to which the plan's notices for push channels belong. Make needs the
+// open deliveries of these findings, and of the findings of Over.
 func (p *Plan) Concerned() []int64 {
 	var out []int64
 	for i := range p.Notices {
@@ -132,8 +133,9 @@ func newOpenPushes(p *Plan, known *Facts) *openPushes {
 	return o
 }
 
-// takeBack returns the recipients of the resolution n: those who received the firing notice, or may be receiving it
-// now. All other open deliveries of the episode become needless.
+// takeBack returns the recipients of the resolution n. They are the recipients of each delivery of the firing notice,
+// or of an earlier notice of its episode, that was sent or that a node has tried. All other open deliveries of the
+// episode become needless.
 func (o *openPushes) takeBack(n *Notice, t *target) []string {
 	lane := o.plan.Lanes[t.lane]
 	told := slices.Clone(o.sent[NoticeLane{n.after, lane}])
@@ -192,8 +194,8 @@ func (o *openPushes) line(made []Delivery) {
 // ErrOther ends a transaction that would send a notice with an id that a notice of another request has.
 var ErrOther = errors.New("a notice of another request has the id")
 
-// IsOrdered tells whether the deliveries of notices with the same rule, scope and key go in order: those of a
-// finding, and the events of an item. A notice that a business system sends has no key, and its deliveries wait for
+// IsOrdered tells whether the deliveries of notices with the same rule, scope and key go in order. The notices of a
+// finding and the events of an item do. A notice that a business system sends has no key, and its deliveries wait for
 // no other.
 func IsOrdered(n *notice.Notice) bool { return n.Status != notice.Sent || n.Key != "" }
 

@@ -11,8 +11,9 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Audience describes the recipients of a notice before the subscriptions are read: everyone with a subscription for
-// the type in the warehouse. With an Address, only subscribers with an address of that name.
+// Audience describes the recipients of a notice before the subscriptions are read: every subscriber with a
+// subscription for the type in the warehouse. Address "" sets no condition. Otherwise the audience has only subscribers
+// with an address of that name.
 type Audience struct{ Type, Warehouse, Address string }
 
 // Reached is a subscriber and the name of one of the subscriber's addresses.
@@ -22,7 +23,7 @@ type Reached struct{ Subscriber, Address string }
 type Plan struct {
 	Notices   []Notice   // one for each id, in the order of the commit
 	Audiences []Audience // audiences of the deliveries to the inbox and to push channels
-	Named     []Reached  // named recipients whose address must be checked, because each with an address gets a delivery
+	Named     []Reached  // named recipients; only recipients with the address get a delivery
 	Lanes     []ledger.Lane
 	Over      []string // see ledger.Commit
 	Term      int64    // the clock term of the run; 0 without one
@@ -44,7 +45,7 @@ type target struct {
 	each       bool
 	address    string // see ledger.Target.Address
 	strategy   *delivery.Strategy
-	recipients []string // nil = the recipients are those of the audience
+	recipients []string // nil = the recipients come from the audience, if there is one
 	audience   int      // index in Plan.Audiences; -1 = none needed
 }
 
@@ -195,7 +196,7 @@ func compareLanes(a, b ledger.Lane) int {
 // Facts has what the database knows about a plan.
 type Facts struct {
 	Audiences []string         // for each of Plan.Audiences the subscribers, sorted and separated by spaces
-	Reached   map[Reached]bool // for Plan.Named: those who have the address
+	Reached   map[Reached]bool // for Plan.Named: true for recipients who have the address
 	// Told has the recipients of the notices of Plan.After that were delivered or are on their way. For push channels
 	// Sent and Open have them instead.
 	Told map[NoticeLane]string
@@ -258,7 +259,7 @@ func (p *Plan) Make(known *Facts) *PlanResult {
 	return m
 }
 
-// readers returns the recipients, without those who lack the address.
+// readers returns the recipients, without the recipients who lack the address.
 func (t *target) readers(known *Facts) []string {
 	switch {
 	case t.audience >= 0:

@@ -10,7 +10,7 @@ import (
 )
 
 // Ledger is a ledger whose commits of work are reported to a Watch. Changes by operators are not reported, because
-// the operator sees the error. Of claims, and of calls that may write nothing, only a refusal is reported. A success
+// the operator sees the error. For claims, and for calls that may write nothing, only a refusal is reported. A success
 // says too little: on a full disk such a change of an existing row often still works, while a new record does not
 // fit.
 type Ledger struct {

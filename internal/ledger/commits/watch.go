@@ -12,8 +12,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Work is a kind of work whose commits are watched. Each kind has tables of its own, so a disk without room for runs
-// may still have room for read marks.
+// Work is a kind of work whose commits are watched. The kinds write to different tables, so a disk without room for
+// runs may still have room for read marks.
 type Work string
 
 // The kinds of work.
@@ -31,7 +31,7 @@ var works = []Work{Runs, Deliveries, Sends, Marks, Items, Presence}
 
 // The times of a Watch.
 const (
-	holdFor     = time.Minute     // how long Fault reports a refusal after the ledger takes the work again
+	holdFor     = time.Minute     // how long Fault reports the last refusal, even if the ledger takes the work again
 	tryEvery    = 5 * time.Second // interval of tries while a refusal stands
 	triesToStop = 2               // number of refused tries in a row after which the node is blocked
 )
@@ -195,8 +195,8 @@ func (w *Watch) try(ctx context.Context) {
 	}
 }
 
-// taken records that the ledger took a tried commit. taken closes refusals older than holdFor: nobody has tried that
-// work since.
+// taken records that the ledger took a tried commit. taken closes refusals older than holdFor, because nobody has
+// tried that kind of work since.
 func (w *Watch) taken() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -191,8 +191,8 @@ func again(do func() error) error {
 }
 
 // inShortTx runs a transaction of few round trips. The statements of begin are sent together with BEGIN. The statements
-// that the function do leaves in the last batch are sent together with COMMIT. As inTx, inShortTx runs both again after
-// a deadlock, so begin must reset whatever both of them set.
+// that the function do leaves in the last batch are sent together with COMMIT. As inTx, inShortTx runs begin and do
+// again after a deadlock. So begin must reset everything that the two functions set.
 func (l *Ledger) inShortTx(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
 	return again(func() error { return l.inShortTxOnce(ctx, what, begin, do) })
 }

@@ -72,7 +72,7 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 }
 
 // Commit implements ledger.Firings. Commits of runs that changed nothing share a statement. All other commits, and
-// those that the shared statement left out, have a transaction of their own, which also finds the reason.
+// commits that the shared statement left out, have a transaction of their own, which also finds the reason.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
 	plan := codec.NewPlan(c, run)
 	if run.IsQuiet() && !c.Repeated {

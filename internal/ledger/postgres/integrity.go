@@ -23,12 +23,12 @@ type Integrity struct {
 	Invalid []string // indexes and constraints that the server does not trust
 	Damaged []string // indexes with faults, each with the error of amcheck
 	Indexes int      // how many indexes amcheck has read
-	Unread  string   // why amcheck has read none; "" = it has
+	Unread  string   // why amcheck has read no index; "" = amcheck has read them
 }
 
-// CheckIntegrity compares the schema of the ledger with the schema of this program, and has the extension amcheck read
-// all indexes where the extension is there. It only reads; nodes may write meanwhile. It does not compare the parts
-// of a schema that is not at this program's version: newer tells that a newer version has changed the schema.
+// CheckIntegrity compares the schema of the ledger with the schema of this program. Where the database has the
+// extension amcheck, amcheck reads all indexes. CheckIntegrity only reads; nodes may write meanwhile. newer says that
+// a newer version has changed the schema. Then CheckIntegrity does not compare the parts of the schema.
 func CheckIntegrity(ctx context.Context, url string, newer bool) (i Integrity, err error) {
 	cfg, err := parseConnURL(url)
 	if err != nil {

@@ -58,9 +58,8 @@ func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
 	}
 }
 
-// cancelReadAlready cancels needless deliveries that were recorded just now, after a read-all that would have
-// canceled them. A read-all and a delivery may run at the same time: whichever looks second sees what the other has
-// recorded.
+// cancelReadAlready cancels needless deliveries that were recorded just now, after a read-all that would have canceled
+// them. A read-all and a delivery may run at the same time: the one that looks second sees the record of the other.
 func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64, notices []string) error {
 	needless := map[string][]int64{}
 	var ask pgx.Batch // a batch is one transaction and one round trip

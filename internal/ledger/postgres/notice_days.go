@@ -55,7 +55,7 @@ func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
 		if err != nil {
 			return err
 		}
-		// Another node has dropped the partition.
+		// undefinedTable: another node has dropped the partition. after is then nil, and the loop ends.
 		if after, err = pgx.CollectExactlyOneRow(found, pgx.RowTo[*int64]); err != nil && !hasState(err, undefinedTable) {
 			return err
 		}
@@ -63,7 +63,7 @@ func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
 	return nil
 }
 
-// pruneMarks removes the marks of notices whose partitions were dropped: those of days before keep.
+// pruneMarks removes the marks of notices from days before keep. The partitions of these days were dropped.
 func (e engine) pruneMarks(ctx context.Context, keep notice.Day) error {
 	after := notice.FirstDay.IDs()
 	for next := &after; next != nil; {

@@ -51,9 +51,9 @@ func onConn(ctx context.Context, db *sql.DB, do func(*pgx.Conn) error) error {
 // protocolViolation is the answer of PgBouncer to BEGIN in statement mode.
 const protocolViolation = "08P01"
 
-// checkSessions checks that the two connections are two sessions of one server. Advisory locks of the session and of the
-// transaction must exclude each other. If the locks do not, checkSessions returns ErrPooled: a pooler then runs each
-// transaction in any session, and prepared statements and settings get lost as well.
+// checkSessions checks that the two connections are two sessions of one server. Advisory locks of the session and of
+// the transaction must exclude each other. If the locks do not, checkSessions returns ErrPooled: a pooler then runs
+// each transaction in any session, and prepared statements and settings get lost as well.
 func checkSessions(ctx context.Context, one, two *pgx.Conn) error {
 	key := rand.Int64() //nolint:gosec // nobody gains anything by guessing it, and a lock that stays with a pooler is in nobody's way
 	err := askLocks(ctx, key, []lockQuestion{

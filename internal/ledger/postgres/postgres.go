@@ -33,7 +33,7 @@ const (
 var session = map[string]string{
 	"application_name":                    "tallyman",
 	"idle_in_transaction_session_timeout": "30s", // the next statement of a transaction follows within milliseconds
-	// Longer than the engine's timeout for a commit; does not end a COPY that waits for rows.
+	// The timeout is longer than the engine's timeout for a commit. It does not end a COPY that waits for rows.
 	"statement_timeout": "6min",
 	// All statements are short; compiling one takes longer than running it.
 	"jit":                     "off",
@@ -47,7 +47,7 @@ type Ledger struct {
 	*store.Store
 
 	pool *pgxpool.Pool
-	// For the sessions of nodes, which must be renewed even while all connections of pool are in use.
+	// aside is for the sessions of nodes. A node must renew its session even while all connections of pool are in use.
 	aside *pgxpool.Pool
 
 	registrations *combine.Calls[*registration]
@@ -109,7 +109,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	return l, nil
 }
 
-// setUp prepares a new connection.
+// setUp returns a function that prepares a new connection.
 func (l *Ledger) setUp(set func(context.Context, *pgx.Conn) error) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		if err := set(ctx, conn); err != nil {
@@ -132,7 +132,7 @@ func (l *Ledger) identify(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// sessionSetter returns a function that sets the settings of session, except those that the URL has.
+// sessionSetter returns a function that sets the settings of session, except settings that the URL has.
 func sessionSetter(session, url map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for name, value := range session {

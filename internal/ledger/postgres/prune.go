@@ -9,7 +9,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// pruneBatch bounds how many rows one statement removes.
+// pruneBatch bounds how many rows one statement selects. Rows that belong to a selected notice or item are removed with
+// it.
 const pruneBatch = 2000
 
 // PruneBatch implements store.Pruner.

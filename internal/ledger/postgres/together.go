@@ -14,7 +14,7 @@ import (
 const (
 	togetherFlights = 2
 	togetherMost    = 200 // most scopes in one statement
-	// Per firing, a statement for six costs three times as much as one for twenty.
+	// The wait pays: per firing, a statement for six firings costs three times as much as a statement for twenty.
 	togetherGather  = 20 * time.Millisecond
 	togetherTimeout = 20 * time.Second // limit for a statement; all its callers may have given up
 )
@@ -176,8 +176,8 @@ func (l *Ledger) commitTogether(ctx context.Context, parts []*combine.Part[*quie
 		text(func(q *quietRun) string { return q.back }),
 		codec.MostRuns)
 	if err != nil {
-		// The commits may have succeeded all the same. Each run is then committed alone, and the ledger recognizes
-		// it.
+		// The commits may have succeeded despite the error. Each run is then committed again, alone. The ledger
+		// recognizes a repeated commit.
 		return
 	}
 	for _, i := range committed {

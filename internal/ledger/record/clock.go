@@ -34,8 +34,8 @@ func TermBegun(was *ledger.ClockState, began time.Time, back time.Duration) *led
 	}
 }
 
-// ClockWithheld is the record of a clock that went ahead, or came back after that. withheld is not used until an
-// operator confirms the clock.
+// ClockWithheld is the record of a clock that went ahead, or came back after that. withheld is how far the clock is
+// ahead of the time that nodes use, until an operator confirms the clock.
 func ClockWithheld(was *ledger.ClockState, withheld time.Duration) *ledger.Change {
 	return &ledger.Change{Action: "clock.withhold", Object: clockObject, Before: state(newClock(was, was.Withheld)), After: state(newClock(was, withheld))}
 }

@@ -130,7 +130,7 @@ func SilenceAdded(s *silence.Silence) *ledger.Change {
 	return &ledger.Change{Action: "silence.add", Object: "silence:" + s.ID, After: state(newSilence(s, s.Created)), Reason: s.Comment}
 }
 
-// SilenceEnded is the record of a silence that by ended at that time.
+// SilenceEnded is the record of the end of a silence. by is the author of the end, and at is its time.
 func SilenceEnded(before *silence.Silence, by string, at time.Time) *ledger.Change {
 	after := *before
 	after.Ended, after.EndedBy = at, by
@@ -174,7 +174,7 @@ func TokenAdded(t *ledger.Token) *ledger.Change {
 	return &ledger.Change{Action: "token.create", Object: "token:" + t.ID, After: state(newToken(t, t.Created))}
 }
 
-// TokenRevoked is the record of a token that by revoked at that time.
+// TokenRevoked is the record of a revoked token. by is the author of the revocation, and at is its time.
 func TokenRevoked(before *ledger.Token, by string, at time.Time) *ledger.Change {
 	after := *before
 	after.Revoked, after.RevokedBy = at, by
@@ -292,7 +292,7 @@ func Restored(r *ledger.Restore) *ledger.Change {
 // QueuePause says in a record whether a queue gives out items.
 type QueuePause struct {
 	Paused bool      `json:"paused"`
-	Test   bool      `json:"test,omitempty"` // The pause is that of the test twin.
+	Test   bool      `json:"test,omitempty"` // The pause applies to the test twin.
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at"`
 }

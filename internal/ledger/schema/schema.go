@@ -31,7 +31,7 @@ type Schema struct {
 // state is what a ledger says about its schema.
 type state struct {
 	applied []ledger.Migration // in ascending order, with Version and Applied alone
-	oldest  int64              // the oldest version of the schema whose program may use the ledger; 0 = the ledger does not say
+	oldest  int64              // the oldest version of the schema whose program may use the ledger; 0 = unknown
 }
 
 // version returns the version of the ledger's schema; 0 = the ledger has no schema.
@@ -42,7 +42,8 @@ func (s state) version() int64 {
 	return s.applied[len(s.applied)-1].Version
 }
 
-// state reads what the ledger says. It makes nothing, so that a role that may only read can call it.
+// state reads what the ledger says about its schema. It creates nothing, so that a role that may only read can call
+// it.
 func (s Schema) state(ctx context.Context, db *sql.DB) (state, error) {
 	var found state
 	if has, err := s.hasTable(ctx, db, Table); err != nil || !has {
@@ -182,8 +183,8 @@ func (s Schema) Check(have, oldest int64) error {
 	return nil
 }
 
-// foreign returns ErrOutdated for a ledger from before the first step. It returns ErrNewer for a ledger with later
-// steps than the last one, unless the ledger says that this program may still use it.
+// foreign returns ErrOutdated for a ledger from before the first of the steps. It returns ErrNewer for a ledger with
+// steps after the last of the steps, unless the ledger says that this program may still use it.
 func foreign(s state, steps []ledger.Migration) error {
 	have, first, last := s.version(), steps[0].Version, steps[len(steps)-1].Version
 	switch {

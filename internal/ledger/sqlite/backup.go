@@ -22,9 +22,9 @@ const (
 	pagesInStep = 1024
 )
 
-// Backup copies the ledger at path into the new file to, and returns the size of the copy in bytes. A node may have
-// the ledger open and may write meanwhile: the copy has the state of one moment. The name to appears once the copy is
-// complete, checked and on the disk. A process that is killed leaves a file with the suffix .partial at most.
+// Backup copies the ledger at path into the new file to, and returns the size of the copy in bytes. A node may have the
+// ledger open and may write meanwhile: the copy has the state of one moment. The new file gets its name when the copy
+// is complete, checked and on the disk. A killed process leaves at most a file with the suffix .partial.
 //
 // Backup returns ErrBackupExists where the file to exists, and ErrDamaged where the copy has faults.
 func Backup(ctx context.Context, path, to string) (size int64, err error) {
@@ -169,7 +169,7 @@ func CheckIntegrity(ctx context.Context, path string) (faults []string, err erro
 	return faults, err
 }
 
-// check runs one of the checks of a file. It returns no faults for a file that is well.
+// check runs one of the checks of a file. It returns no faults for an undamaged file.
 func check(ctx context.Context, path, pragmas, name string) (faults []string, err error) {
 	db, err := openDB(path, pragmas)
 	if err != nil {

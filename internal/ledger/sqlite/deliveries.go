@@ -55,7 +55,7 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs [
 	return changed, nil
 }
 
-// cancelPending cancels the pending ones of the deliveries, and returns them.
+// cancelPending cancels the given deliveries that are pending, and returns their numbers.
 func (l *Ledger) cancelPending(ctx context.Context, tx *sql.Tx, seqs []int64, reason string) (changed []int64, err error) {
 	var pending string
 	if _, err := one(ctx, tx, "pending-deliveries", []any{seqs}, &pending); err != nil {

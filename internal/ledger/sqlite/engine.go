@@ -55,7 +55,7 @@ func (e engine) InTx(ctx context.Context, what string, do func(store.Conn) error
 	return e.inTx(ctx, what, func(tx *sql.Tx) error { return do(conn{tx}) })
 }
 
-// InAuditTx implements store.Engine: one transaction runs at a time anyhow.
+// InAuditTx implements store.Engine: SQLite runs only one write transaction at a time.
 func (e engine) InAuditTx(ctx context.Context, what string, do func(store.Conn) error) error {
 	return e.InTx(ctx, what, do)
 }

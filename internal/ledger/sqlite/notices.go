@@ -211,7 +211,7 @@ func insertPushes(ctx context.Context, tx *sql.Tx, deliveries []codec.Delivery, 
 	})
 }
 
-// cancel ends the pending ones of the deliveries, and releases the deliveries behind them.
+// cancel ends the deliveries that are pending, and releases the deliveries behind them.
 func cancel(ctx context.Context, tx *sql.Tx, seqs []int64, reason string, now int64) error {
 	if len(seqs) == 0 {
 		return nil

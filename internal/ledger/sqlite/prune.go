@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// pruneBatch bounds how many notices or firings one transaction of Prune removes. pruneBatch is small because commits
-// wait for the transaction.
+// pruneBatch bounds how many notices, firings, items or expired deliveries one transaction of Prune handles. pruneBatch
+// is small because commits wait for the transaction.
 const pruneBatch = 500
 
 // PruneBatch implements store.Pruner.

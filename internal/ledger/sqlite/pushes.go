@@ -120,7 +120,7 @@ func settleSent(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int
 	return err
 }
 
-// settleFailed records failed deliveries, and returns those that it recorded.
+// settleFailed records failed deliveries, and returns the recorded ones.
 func settleFailed(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) (ended []int64, err error) {
 	inForce, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
 	if err != nil {
@@ -160,7 +160,7 @@ func settleRelease(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now 
 	})
 }
 
-// settleEach runs the query for each settlement, and returns the indexes of those whose claim was in force.
+// settleEach runs the query for each settlement, and returns the indexes of the settlements whose claim was in force.
 func settleEach(ctx context.Context, tx *sql.Tx, name string, s *codec.SettleColumns, more func(i int) []any) (inForce []int, err error) {
 	err = repeat(ctx, tx, name, len(s.Seqs), func(stmt *sql.Stmt, i int) error {
 		res, err := stmt.ExecContext(ctx, append([]any{s.Seqs[i], s.Tokens[i]}, more(i)...)...)
@@ -208,7 +208,7 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 	return timedOut, canceled, nil
 }
 
-// overPushes reads the deliveries that have passed their deadline, and those whose notice has expired.
+// overPushes reads the deliveries that have passed their deadline, and the deliveries whose notice has expired.
 func overPushes(ctx context.Context, db queryer, lane int64, limit int, now int64) (late, expired []int64, err error) {
 	var seq int64
 	var deadline bool

@@ -46,7 +46,7 @@ func (s *queueStore) UnfinishedItems(ctx context.Context, queue string, after in
 	return records, nil
 }
 
-// Reopen lets items of a push begin another life: those that have ended and are pushed with Again. forget removes the
+// Reopen lets the items of a push that have ended, and are pushed with Again, begin another life. forget removes the
 // records of one ended item.
 func Reopen(ctx context.Context, c Conn, queue int64, p *codec.Push, forget func(seq int64) error) error {
 	for _, ended := range p.Ended() {

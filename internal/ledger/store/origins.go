@@ -41,7 +41,7 @@ func origin(ctx context.Context, tx Conn, key ledger.OriginKey) (*codec.Origin, 
 	return one(ctx, tx, "origin", []any{string(key.Kind), key.Name}, row.Columns(), func() (codec.Origin, error) { return row, nil })
 }
 
-// claimedOrigin returns the row of an origin, if the token is that of its last claim. Otherwise ErrFenced.
+// claimedOrigin returns the row of an origin if the last claim has the token. Otherwise ErrFenced.
 func claimedOrigin(ctx context.Context, tx Conn, key ledger.OriginKey, token int64) (*codec.Origin, error) {
 	row, err := origin(ctx, tx, key)
 	if err == nil && (row == nil || row.Token != token) {

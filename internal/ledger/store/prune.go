@@ -9,7 +9,8 @@ import (
 
 // Pruner is the part of pruning that each engine implements itself, in short transactions.
 type Pruner interface {
-	// PruneBatch bounds how many rows one transaction removes.
+	// PruneBatch bounds how many notices, firings, items or expired deliveries one transaction handles. The deliveries
+	// and marks of a removed notice do not count, nor do the moves of a removed item.
 	PruneBatch() int
 	// ExpireDeliveries cancels deliveries whose notices have expired. No operator asked for that, so there is no
 	// audit record.
@@ -87,7 +88,8 @@ func (s *pruner) pruneNotices(ctx context.Context, before time.Time) (removed in
 	}
 }
 
-// pruneReads removes watermarks that cover no notice but expired ones. They do not count as removed rows.
+// pruneReads removes watermarks that have not risen since the given time and cover no unexpired notice. Prune does not
+// count these rows.
 func (s *pruner) pruneReads(ctx context.Context, before time.Time) error {
 	_, err := s.db.Exec(ctx, "prune-reads", codec.Micros(before), s.NowArg())
 	return err

@@ -15,7 +15,7 @@ DELETE FROM subscribers WHERE subscriber = $1;
 
 -- name: subscribers
 -- Arguments: $1 subscribers.
--- Result: the entries of those who have one.
+-- Result: the existing entries.
 SELECT subscriber, name, language, mail, phone, alias, tags, channels FROM subscribers WHERE subscriber = ANY($1::text[]);
 
 -- name: list-subscribers

@@ -51,7 +51,7 @@ ORDER BY type, warehouse, subscriber LIMIT nullif($7::bigint, 0);
 
 -- name: unknown-type
 -- Arguments: $1 as for add-subscriptions.
--- Result: one of its types that the catalogue does not have; no row if it has all.
+-- Result: a type in the list that the catalogue does not have; no row if the catalogue has all of them.
 SELECT n ->> 0 FROM json_array_elements($1::json) AS n WHERE NOT EXISTS (SELECT FROM types WHERE code = (n ->> 0) COLLATE "C") LIMIT 1;
 
 -- name: add-subscriptions
@@ -65,8 +65,8 @@ WITH added AS (
 SELECT type, warehouse, subscriber, origin FROM added ORDER BY 1, 2, 3;
 
 -- name: mark-subscribed
--- Records that there was a subscription.
--- Result: the number of rows, 0 = that was recorded before.
+-- Records that the ledger has had a subscription.
+-- Result: the number of rows, 0 = this was recorded before.
 UPDATE ledger_numbers SET value = 1 WHERE name = 'subscribed' AND value = 0;
 
 -- name: origin-of
@@ -84,7 +84,7 @@ DELETE FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3
 -- Claims the right to query a source.
 -- Arguments: $1 kind, $2 name, $3 interval, $4 now, $5 how long a claim without an answer keeps out others, $6
 -- question, $7 1 = a question that differs from the last one is claimed at once.
--- Result: the token; no row where another node has asked a moment ago.
+-- Result: the token; no row where the last claim still keeps out others.
 INSERT INTO origins (kind, name, token, asked, question) VALUES ($1, $2, 1, ledger_now($4), $6)
 ON CONFLICT (kind, name) DO UPDATE SET token = origins.token + 1, asked = excluded.asked, settled = 0, question = excluded.question
 WHERE origins.asked + CASE WHEN origins.settled = 1 THEN $3::bigint ELSE greatest($3::bigint, $5::bigint) END <= excluded.asked OR origins.asked > excluded.asked
@@ -102,7 +102,7 @@ SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, li
 FROM origins o WHERE kind = 'subscriptions' ORDER BY name;
 
 -- name: scope-origins
--- Result: the rows, by rule. A list in force may be long. Where no other list waits, '' stands for it.
+-- Result: the rows, by rule. A list in force may be long. Where no other list waits, '[]' stands for the list in force.
 SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, CASE WHEN waits = '' AND list <> '' THEN '[]' ELSE list END, listed
 FROM origins WHERE kind = 'scopes' ORDER BY name;
 

@@ -12,7 +12,7 @@ SELECT term, began_at, back, withheld, withheld_at, seen, ledger_now($1) FROM cl
 UPDATE clock SET seen = $3 WHERE term = $1 AND withheld = $2 AND seen < $3;
 
 -- name: begin-term
--- Arguments: $1 the term before, $2 what was withheld in it, $3 how far the clock went back, $4 now.
+-- Arguments: $1 the previous term, $2 what was withheld in that term, $3 how far the clock went back, $4 now.
 -- Result: when the term began; no row if another node was first.
 UPDATE clock SET term = term + 1, began_at = n.now, back = $3, withheld = 0, withheld_at = 0, seen = n.now
 FROM (SELECT ledger_now($4) AS now) AS n WHERE term = $1 AND withheld = $2
@@ -23,9 +23,9 @@ RETURNING began_at;
 -- Result: the number of rows, 0 = another node was first.
 UPDATE clock SET withheld = $3, withheld_at = $4 WHERE term = $1 AND withheld = $2;
 
--- The statements turn-… give the leases of the term before the rest of their time. $1 now, $2 how far the clock went
--- back, $3 the longest lease. A lease that ends after both $1 + $2 and $1 + $3 can only be a lease of the term before
--- that was in force. One that ends only after $1 + $3 was over already.
+-- The statements turn-… let the leases of the previous term keep the rest of their time. $1 now, $2 how far the clock
+-- went back, $3 the longest lease. A lease that ends after both $1 + $2 and $1 + $3 comes from the previous term, and
+-- was in force. A lease that ends after $1 + $3, but not after $1 + $2, was over already.
 
 -- name: turn-claims
 UPDATE rule_scopes SET lease_until = CASE WHEN lease_until > $1::bigint + greatest($2::bigint, $3::bigint) THEN lease_until - $2 ELSE 0 END
@@ -40,8 +40,8 @@ UPDATE inbox_states SET lease_until = CASE WHEN lease_until > $1::bigint + great
 WHERE lease_until > $1::bigint + $3::bigint;
 
 -- name: turn-pushes
--- A waiting delivery becomes due as soon as it would have been. Exceptions are deliveries at a certain time of day
--- and deliveries that a silence holds back.
+-- A waiting delivery keeps the rest of its waiting time. Exceptions are deliveries at a certain time of day and
+-- deliveries that a silence holds back.
 UPDATE pushes
 SET until = CASE WHEN until > $1::bigint + greatest($2::bigint, $3::bigint) THEN until - $2 WHEN until > $1 + $3 THEN 0 ELSE until END,
     first_due = CASE WHEN at = 0 AND first_due > $1 THEN first_due - $2 ELSE first_due END,

@@ -19,7 +19,7 @@ SELECT answer FROM past_firings WHERE rule = $1 AND scope = $2 AND term = $5 AND
 
 -- name: existing-notices
 -- Arguments: $1 ids.
--- Result: the existing ones.
+-- Result: the ids of the existing notices.
 SELECT id FROM notices WHERE id = ANY($1::text[]);
 
 -- name: recipients
@@ -67,15 +67,15 @@ FROM (SELECT p.seq FROM pushes p
       ORDER BY p.seq FOR UPDATE) AS locked;
 
 -- name: by-hash
--- Comes after by-key: joins may use hashes again. For statements that look rows up in subqueries and so need no more
--- of by-key.
+-- Comes after by-key: joins may use hashes again. It is for statements that look rows up in subqueries, and so do not
+-- need all of by-key.
 SELECT set_config('enable_hashjoin', 'on', true);
 
 -- name: open-pushes
 -- The open deliveries of findings. It is a statement of its own after lock-findings, so that it sees what
 -- lock-findings waited for. A delivery that a node has claimed and not settled counts as tried, because its
 -- recipients may have received it.
--- Arguments: as those of lock-findings; $5 ids of retracted firing notices.
+-- Arguments: as in lock-findings; $5 ids of retracted firing notices.
 -- Result: the columns of codec.OpenPush, in the order of seq, and the body of a firing notice that may be an earlier
 -- one of the same episodes.
 WITH concerned AS MATERIALIZED (
@@ -164,7 +164,7 @@ WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
 
 -- name: record-run
--- Writes the record of a firing, or adds to it if the firing is committed in parts. The previous record moves to
+-- Writes the record of a firing, or adds to it if the firing is committed in parts. Earlier records move to
 -- past_firings.
 -- Arguments: $1 … $20 in the order of the columns.
 WITH passed AS (DELETE FROM firings WHERE rule = $1 AND scope = $2 AND (term, due) < ($3::bigint, $4::bigint) RETURNING *),
@@ -197,8 +197,8 @@ WHERE id = $1;
 
 -- name: commit-quiet
 -- Commits runs that changed nothing, each under its claim. A run is added to the record of earlier runs with the same
--- result, or gets a record of its own; the state of its scope moves on. Left out are runs whose claims are not in
--- force, and rows that another transaction has locked.
+-- result, or gets a record of its own; the state of its scope moves on. The statement leaves out runs whose claims are
+-- not in force, and rows that another transaction has locked.
 -- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 dues, $5 tokens, $6 answers, $7 nodes,
 -- $8 start times, $9 durations, $10 rows, $11 matched rows, $12 pending, $13 firing, $14 last ok dues, $15 clocks,
 -- $16 where resolutions go; $17 how many runs a record has at most.
@@ -242,8 +242,8 @@ recorded AS (
     FROM fenced f WHERE NOT EXISTS (SELECT FROM added a WHERE a.n = f.n))
 SELECT n FROM fenced;
 
--- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing
--- takes more room than most firings. If the disk has room for it, other commits have room as well.
+-- The rows that TryCommit writes and removes again: every commit of a run writes such rows. No rule is called ''. The
+-- firing takes more room than most firings. If the disk has room for this firing, other commits have room as well.
 
 -- name: try-scope
 -- No arguments, no result. Another node that tries at the same moment waits for the end of this transaction.

@@ -1,9 +1,9 @@
 -- The partitions of days; docs/adr/ledger-partitions.md.
 
 -- name: lock-days
--- Only one node at a time makes or drops partitions. Its lock_timeout is shorter than the server's deadlock_timeout.
--- So this transaction always gives up first, and never one that others wait for.
--- Result: whether this node has the lock.
+-- Only one node at a time makes or drops partitions. Its lock_timeout is shorter than the server's deadlock_timeout. So
+-- in a deadlock this transaction gives up, before the server ends another transaction.
+-- Result: whether this node has the lock, and the lock_timeout.
 SELECT pg_try_advisory_xact_lock('notices'::regclass::oid::integer, 0), set_config('lock_timeout', '500ms', true);
 
 -- name: days
@@ -18,23 +18,23 @@ WHERE i.inhparent = $1::text::regclass AND c.relname ~ '_[0-9]{8}$' ORDER BY 1;
 SELECT ledger_day($1, $2, $3, $4, $5);
 
 -- name: begin-item-seqs
--- Moves the numbers of items on to the first number of today, unless they are there already.
--- Arguments: $1 that number.
+-- Moves the sequence of item numbers on to the first number of today, unless the sequence is there already.
+-- Arguments: $1 the first number of today.
 -- Result: the number, or no row.
 SELECT setval('items_seq', $1) FROM items_seq WHERE last_value < $1;
 
 -- name: named-notices
 -- Arguments: $1 from, $2 to (excluded).
--- Result: the ids between the two that open findings name.
+-- Result: the ids of notices in this range that open findings name.
 SELECT DISTINCT notice_id FROM findings WHERE notice_id >= $1 AND notice_id < $2;
 
 -- In the following statements "_leaving" stands for the suffix of the day's partitions.
 
 -- name: staying
--- Which notices of a partition must stay. They are those made later than their day; those that live or have just
--- expired; those that a finding names; and those with a delivery that is tried until it succeeds. An index leads to
--- each kind, with one exception. If the retention is shorter than the shortest life in notices_lasting, all notices
--- that live are read.
+-- Finds the notices of a partition that must stay: notices that were made later than their day, at $1 or later; notices
+-- that have not expired, or have just expired; notices that a finding names; and notices with a delivery that is tried
+-- until it succeeds. An index leads to each kind, with one exception. If the retention is shorter than the shortest
+-- life in notices_lasting, the server reads all notices that have not expired.
 -- Arguments: $1 before, $2 ids that findings name, $3 now, $4 how long an expired notice stays, $5 the shortest life
 -- in notices_lasting.
 -- Result: their ids.
@@ -57,7 +57,7 @@ WHERE n.id = ANY ($1::text[]);
 
 -- name: keep-moves
 -- Copies the moves of items that still exist; old items that may go were removed before.
--- Arguments: $1 the lowest seq of the day, $2 that of the next day.
+-- Arguments: $1 the lowest seq of the day, $2 the lowest seq of the next day.
 INSERT INTO item_moves SELECT m.*
 FROM queues q JOIN items i ON i.queue_id = q.id AND i.seq >= $1 AND i.seq < $2 JOIN item_moves_leaving m ON m.seq = i.seq;
 

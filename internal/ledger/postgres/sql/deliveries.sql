@@ -1,4 +1,4 @@
--- Lanes and what goes through them.
+-- Lanes, their deliveries, and the indexes in Redis.
 
 -- name: lane
 -- Arguments: $1 sink, $2 warehouse.
@@ -11,8 +11,8 @@ INSERT INTO lanes (sink, warehouse) VALUES ($1, $2) ON CONFLICT (sink, warehouse
 
 -- name: pending-lanes
 -- Arguments: $1 sink, $2 now.
--- Result: warehouses of lanes that have pending deliveries and no lease in force. As in oldest-pending the lane is a
--- range.
+-- Result: warehouses of lanes that have pending deliveries and no lease in force. As in oldest-pending, the lane is
+-- written as a range.
 SELECT l.warehouse FROM lanes l
 CROSS JOIN LATERAL (SELECT FROM deliveries d WHERE d.lane_id BETWEEN l.id AND l.id AND d.state = 0 ORDER BY d.lane_id, d.seq LIMIT 1) AS d
 WHERE l.sink = $1 AND l.lease_until <= (SELECT ledger_now($2))
@@ -31,8 +31,8 @@ UPDATE lanes SET node = '', lease_until = 0 WHERE sink = $1 AND warehouse = $2 A
 
 -- name: pending
 -- Arguments: $1 lane, $2 seq to start after, $3 limit, $4 now.
--- Result: seq, expired, recipients, and the body of the notice, in the order of seq. As in oldest-pending the lane is
--- a range.
+-- Result: seq, expired, recipients, and the body of the notice, in the order of seq. As in oldest-pending, the lane is
+-- written as a range.
 WITH page AS MATERIALIZED (
     SELECT seq, expires_at, recipients, notice_id FROM deliveries
     WHERE lane_id BETWEEN $1 AND $1 AND state = 0 AND seq > $2 ORDER BY lane_id, seq LIMIT $3)
@@ -49,7 +49,8 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq
 -- waits until its rebuild can see these receipts.
 -- Arguments: $1 seqs, $2 scores, $3 epochs, $4 now, $5 the node that must hold the lanes, '' = any, $6 µs since the
 -- attempt began, $7 the attempt.
--- Result: their notices. A missing one was not pending, or its epoch or its holder is another one.
+-- Result: the notices of the recorded receipts. A receipt is missing where its delivery was not pending, its epoch is
+-- not the recorded one, or another node holds the lane.
 WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
 UPDATE deliveries d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, ended_at = (SELECT ledger_now($4)), last_error = '',
@@ -88,11 +89,11 @@ FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lan
 GROUP BY l.sink;
 
 -- name: oldest-pending
--- Finds the first pending delivery of each lane, and of a sink's lanes the one with the lowest seq; it reads only
--- this delivery. Of a push channel it reads the first entry of pushes_first. The lane is written as a range and leads
--- the order, so that only the index of pending deliveries has this order. With an equality, and while the statistics
--- say that most deliveries are pending, the server would use the key of the table and read everything that was sent
--- since.
+-- Finds the first pending delivery of each lane, and then the first of these in the lanes of a sink. It reads only this
+-- delivery. For a push channel it reads the first entry of the index pushes_first. The lane is written as a range and
+-- leads the order, so that only the index of pending deliveries has this order. With an equality, and while the
+-- statistics say that most deliveries are pending, the server would use the key of the table and read all deliveries
+-- that were sent since.
 -- Result: sink, since when its oldest pending delivery waits.
 SELECT o.sink, o.since
 FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
@@ -107,9 +108,8 @@ FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
 WHERE o.since IS NOT NULL;
 
 -- name: oldest-failed
--- Reads at most that many failed deliveries of each sink.
--- Arguments: $1 limit.
--- Result: sink, when the earliest of them failed.
+-- Arguments: $1 how many failed deliveries of each sink are read at most.
+-- Result: sink, when the earliest of these deliveries failed.
 SELECT l.sink, c.since
 FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
 CROSS JOIN LATERAL (
@@ -140,7 +140,7 @@ SELECT epoch, run_ids, building, node, lease_until - (SELECT ledger_now($2)) FRO
 
 -- name: first-epoch
 -- Arguments: $1 sink, $2 epoch, $3 run ids, $4 node, $5 lease in µs, $6 now.
--- Result: the number of rows, 0 = there is one.
+-- Result: the number of rows, 0 = the sink has an epoch.
 INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until)
 VALUES ($1, $2, $3, true, $4, ledger_now($6) + $5) ON CONFLICT (sink) DO NOTHING;
 

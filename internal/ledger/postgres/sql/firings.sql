@@ -55,8 +55,8 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('en
        set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 
 -- name: claim-many
--- Claims firings that no node has started. Left out are firings that another node has started or abandoned, and rows
--- that another transaction has locked.
+-- Claims firings that no node has started. The statement leaves out scopes with a firing that a node has started or
+-- abandoned, and rows that another transaction has locked.
 -- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 dues; $5 node, $6 lease in µs, $7 now.
 -- Result: position (from 1), token (0 = the firing is done), lease until, the previous token if the same node had it
 -- (otherwise 0), and the columns of scope before the claim.
@@ -120,10 +120,10 @@ VALUES ($1, $2, $7, $3, 0, '', $4, ledger_now($6), 0, 'skipped', 0, 0, 0, 0, 0, 
 ON CONFLICT (rule, scope, term, due) DO NOTHING;
 
 -- name: skip-many
--- skip and record-skip, for many at once. Left out are firings that run or are done, and rows that another
+-- skip and record-skip, for many at once. The statement leaves out firings that run or are done, and rows that another
 -- transaction has locked.
 -- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 dues, $5 nodes, $6 reasons; $7 now.
--- Result: the positions (from 1) of the recorded ones.
+-- Result: the positions (from 1) of the recorded firings.
 WITH late AS MATERIALIZED (
     SELECT q.*, s.id
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) WITH ORDINALITY AS q (rule, scope, term, due, node, reason, n)
@@ -173,7 +173,7 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.
 
 -- name: outlines
 -- Arguments: $1 rule, $2 scope, $3 hashes of keys.
--- Result: the outlines of all open findings except those with these keys.
+-- Result: the outlines of all open findings except the findings with these keys.
 SELECT uuid_send(f.key_hash), f.phase, f.since_clock, f.absent_since, f.priority, f.last_notified, f.ordinal, f.silenced, f.watched, f.baseline
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash <> ALL($3::text[]::uuid[]);
 
@@ -186,7 +186,7 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.
 
 -- name: carriers
 -- Arguments: $1 rule, $2 scope, $3 ids of notices.
--- Result: how many open findings carry each.
+-- Result: id of a notice, and how many open findings carry the notice.
 SELECT f.notice_id, count(*)
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.notice_id = ANY($3::text[]) GROUP BY f.notice_id;
 
@@ -200,8 +200,8 @@ SELECT body FROM notices WHERE id = ANY($1::text[]);
 SELECT rule, scope, last_due, back FROM rule_scopes ORDER BY rule, scope;
 
 -- name: fence-removed
--- Locks the rule and scope, unless a run has come since the findings were read. The token moves on: a node that has
--- the findings in memory, or runs with them, has old ones.
+-- Locks the rule and scope, unless a run has come since the findings were read. The token moves on. So a claim in force
+-- becomes void, and a node that has the findings in memory reads them again.
 -- Arguments: $1 rule, $2 scope, $3 due time of the last run.
 -- Result: id.
 UPDATE rule_scopes SET token = nextval('ledger_token'), lease_until = 0 WHERE rule = $1 AND scope = $2 AND last_due = $3 RETURNING id;

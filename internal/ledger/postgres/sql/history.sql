@@ -1,4 +1,4 @@
--- What became of a finding, and the plans of probes.
+-- Findings with their notices and deliveries, and the plans of probes.
 
 -- name: finding
 -- Arguments: $1 rule, $2 scope, $3 key (bytes), $4 its hash.
@@ -9,7 +9,7 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.
 
 -- name: trace
 -- Arguments: $1 numbers of findings, $2 ids, $3 limit.
--- Result: the bodies of notices, the latest first; among them may be some of other findings.
+-- Result: the bodies of notices, the latest first. Some of the notices may belong to other findings.
 SELECT n.body FROM notices n WHERE n.finding = ANY($1::bigint[]) OR n.id = ANY($2::text[])
 ORDER BY n.created_at DESC, n.first_seq DESC, n.id LIMIT $3;
 

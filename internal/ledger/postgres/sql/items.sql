@@ -1,9 +1,9 @@
--- What queues record.
+-- The records of queues.
 --
--- open_items grows and shrinks so fast that the planner's statistics are hardly ever true. A plan made for three rows
--- meets three hundred thousand rows, or their remains. So the statements leave the planner no choice. Those that
--- touch many items run after by-key, look rows up in subqueries, which are never turned into joins, and change rows
--- by their ctid.
+-- open_items grows and shrinks so fast that the planner's statistics are almost never true. A plan that was made for
+-- three rows meets three hundred thousand rows, or as many dead rows. So the statements leave the planner no choice.
+-- Statements for many items run after by-key. They look rows up in subqueries, which the planner never turns into
+-- joins, and change rows by their ctid.
 
 -- name: by-key
 -- Makes the next statements of the transaction find their rows only by index and by ctid.
@@ -48,7 +48,7 @@ SELECT seq FROM given ORDER BY seq;
 
 -- name: known-items
 -- Arguments: $1 queue, $2 ids.
--- Result: id, seq, the letter of the state and the warehouse of the existing ones.
+-- Result: id, seq, the letter of the state and the warehouse of the existing items.
 SELECT i.id, i.seq, coalesce(
     (SELECT state FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq),
     (SELECT state FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq), 'd' /* done */), i.warehouse
@@ -123,7 +123,7 @@ DELETE FROM open_items WHERE ctid = ANY(ARRAY(
 
 -- name: end-items-early
 -- end-items for removed or refused items.
--- Arguments: as there, $4 states.
+-- Arguments: as in end-items, $4 states.
 WITH n AS MATERIALIZED (
     SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = c.seq AND o.moves < c.moves) AS place, c.seq, c.state
     FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS c (seq, moves, state)),
@@ -212,20 +212,20 @@ SELECT seq, moves FROM item_moves WHERE seq = ANY($1::bigint[]) ORDER BY seq;
 
 -- name: last-moves
 -- Arguments: $1 queue, $2 how many records of moves of all queues are read, $3 warehouses, null = all.
--- Result: seq and moves of those of the queue.
+-- Result: seq and moves of the records that belong to the queue.
 SELECT m.seq, m.moves
 FROM (SELECT seq, moves FROM item_moves ORDER BY seq DESC LIMIT $2) AS m
 JOIN items i ON i.queue_id = $1 AND i.seq = m.seq AND ($3::text[] IS NULL OR i.warehouse = ANY ($3));
 
 -- name: looked-items
--- Finds the lowest seq that one call reads when it filters by warehouse.
+-- Finds the end of one step through the items of a queue.
 -- Arguments: $1 queue, $2 seq to start below, $3 length of a step.
 -- Result: the seq of the last item of the step; no row if there are fewer.
 SELECT seq FROM items WHERE queue_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 - 1 LIMIT 1;
 
 -- name: looked-early-items
 -- looked-items for removed or refused items.
--- Arguments: as there, $4 state.
+-- Arguments: as in looked-items, $4 state.
 SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $4 AND seq < $2 ORDER BY seq DESC OFFSET $3 - 1 LIMIT 1;
 
 -- name: done-items
@@ -241,7 +241,7 @@ ORDER BY i.seq DESC LIMIT $3;
 
 -- name: early-items
 -- Arguments: as in done-items, $6 state.
--- Result: as there.
+-- Result: as in done-items.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order
 FROM (SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $6 AND seq < $2 AND seq >= $4 ORDER BY seq DESC
@@ -276,9 +276,9 @@ SELECT id FROM queues ORDER BY id;
 
 -- name: prune-items
 -- Reads one page of a queue's items and removes the old ones that may go. Moves in a day's partition go with the
--- partition; moves in item_moves_rest are deleted here. Arguments: $1 queue, $2 seq to start after, $3 limit, $4
--- before, $5 now.
--- Result: the last seq of the page, whether any item of it was pushed before, how many items were removed.
+-- partition; moves in item_moves_rest are deleted here.
+-- Arguments: $1 queue, $2 seq to start after, $3 limit, $4 before, $5 now.
+-- Result: the last seq of the page, whether any item of the page was pushed before $4, how many items were removed.
 WITH page AS MATERIALIZED (
     SELECT seq, created_at, until_at FROM items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3),
 old AS MATERIALIZED (

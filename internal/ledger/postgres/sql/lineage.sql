@@ -31,7 +31,7 @@ WHERE name IN ('restored', 'types_version', 'tokens', 'switches', 'silences', 'q
 
 -- name: origins
 -- Arguments: $1 deliveries.
--- Result: seq, the notice's id and when it was created, of the existing ones.
+-- Result, for each existing delivery: seq, the id of its notice, and when the notice was created.
 WITH d AS MATERIALIZED (SELECT seq, notice_id FROM deliveries WHERE seq = ANY($1::bigint[]))
 SELECT d.seq, n.id, n.created_at FROM d JOIN ledger_notices(ARRAY(SELECT notice_id FROM d)) n ON n.id = d.notice_id;
 

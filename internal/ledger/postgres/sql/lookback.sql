@@ -3,8 +3,9 @@
 
 -- name: look-back
 -- Arguments: $1 rule, $2 scope.
--- Result: each row has where the next scan begins and when the last one began, and one portion of rows: number, time,
--- position, backlog, identity, hashes. The rows are in the order of the portions. Number 0 = no portion.
+-- Result: each row has the position where the next scan begins, the time when the last scan that read all rows began,
+-- and one portion of seen rows: number, time, position, backlog, identity, hashes. The portions are in order.
+-- Number 0 means no portion.
 SELECT b.read_from, b.read_at, coalesce(r.n, 0), coalesce(r.seen_at, 0), coalesce(r.position, ''), coalesce(r.backlog, false),
        coalesce(r.identity, ''), coalesce(r.hashes, '')
 FROM rule_scopes s
@@ -14,7 +15,7 @@ WHERE s.rule = $1 AND s.scope = $2
 ORDER BY r.n;
 
 -- name: keep-look-back
--- Arguments: $1 scope id, $2 where the next scan begins, $3 when the last one began.
+-- Arguments: $1 scope id, $2 where the next scan begins, $3 when the last scan that read all rows began.
 INSERT INTO look_backs AS b (scope_id, read_from, read_at) VALUES ($1, $2, $3)
 ON CONFLICT (scope_id) DO UPDATE SET read_from = excluded.read_from, read_at = excluded.read_at;
 

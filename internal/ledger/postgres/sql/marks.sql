@@ -9,7 +9,8 @@ SELECT EXISTS (
     WHERE d.state IN (0, 1) AND string_to_array(d.recipients, ' ') && $3::text[]);
 
 -- name: needless-pushes
--- A read makes needless only deliveries to the user alone; an ack does so for all.
+-- A delivery with `unless: read` to one subscriber alone is needless only if $3 has this subscriber. All other
+-- deliveries with one of the values in $2 are needless.
 -- Arguments: $1 notice, $2 `unless` values that the mark meets, $3 the user and the user's roles.
 -- Result: the open deliveries of the notice that are needless.
 SELECT p.seq FROM ledger_deliveries_of(ARRAY[$1::text]) d
@@ -64,9 +65,9 @@ WHERE (at, warehouse, subscriber, inbox) > ($1::bigint, $2, $3, $4)
 ORDER BY at, warehouse, subscriber, inbox LIMIT $5;
 
 -- name: pushes-until-read
--- One batch of deliveries that wait with `unless: read` although their notice has been read: the notice lies in one
--- of the inboxes at or below the score. A delivery to one subscriber is needless only if that is the user or one of
--- the inboxes.
+-- One batch of deliveries that wait with `unless: read` although their notice has been read: the notice lies in one of
+-- the inboxes at or below the score. A delivery to one subscriber is needless only if the subscriber is the user or one
+-- of the inboxes.
 -- Arguments: $1 warehouse, $2 inboxes, $3 score, $4 seq to start after, $5 limit, $6 user.
 -- Result: the open deliveries, by seq.
 SELECT p.seq FROM pushes p
@@ -81,7 +82,7 @@ ORDER BY p.seq LIMIT $5;
 
 -- name: read-already
 -- Deliveries that wait with `unless: read` although their notice was read before the ledger knew its place in the
--- inbox. A user reads a notice only after it got its score, give or take the difference of clocks.
+-- inbox. A user reads a notice only after the notice got its score. The clocks of nodes and of Redis may differ by $2.
 -- Arguments: $1 deliveries to inboxes that were recorded just now, $2 µs by which clocks may differ, $3 their
 -- notices.
 -- Result: one user who has read the notice, open delivery.
@@ -104,7 +105,7 @@ FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.inbox = ANY(w.in
 GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads
--- Removes watermarks that have not risen since, and that cover no unexpired notice.
+-- Removes watermarks that have not risen since $1, and that cover no unexpired notice.
 -- Arguments: $1 before, $2 now.
 DELETE FROM reads r WHERE r.at < $1 AND NOT EXISTS (
     SELECT FROM deliveries d JOIN lanes l ON l.id = d.lane_id AND l.warehouse = r.warehouse

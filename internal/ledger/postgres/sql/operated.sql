@@ -1,4 +1,4 @@
--- What operators see of deliveries, and do to them. pushes.sql explains how the conditions are written.
+-- How operators list and change deliveries. pushes.sql explains how the conditions are written.
 
 -- name: plan-anew
 -- Makes the server plan the next statement of the transaction for its actual arguments, because most of a filter is
@@ -7,7 +7,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: list-deliveries
 -- reversed: list-deliveries-oldest
--- A notice from before the column warehouse has its warehouse only in its lane.
+-- Where the warehouse of a notice is unknown (''), the warehouse of the lane counts.
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below
 -- this one, $8 limit, $9 now, $10 only those that wait behind another or for a silence, $11 numbers above this one,
 -- $12 a cause as in delivery-causes, '' = any.
@@ -70,7 +70,7 @@ ORDER BY count(*) DESC, l.sink, c.state, c.cause;
 SELECT tried FROM deliveries WHERE seq = $1;
 
 -- name: lock-rules
--- Locks the rules of deliveries to push channels, so that no commit adds to their findings meanwhile.
+-- Locks the rules of deliveries to push channels, so that no commit adds deliveries of their findings meanwhile.
 -- Arguments: $1 seqs.
 -- Result: their number.
 SELECT count(*)
@@ -80,7 +80,7 @@ FROM (SELECT s.id FROM rule_scopes s
       ORDER BY s.id FOR NO KEY UPDATE) AS locked;
 
 -- name: lock-queues
--- Locks all queues if some of the deliveries are of events of items, so that no moves add to their items meanwhile.
+-- Locks all queues if some of the deliveries are for events of items. So no moves add events of these items meanwhile.
 -- Arguments: $1 seqs.
 -- Result: their number.
 SELECT count(*)
@@ -90,7 +90,7 @@ FROM (SELECT q.id FROM queues q
       ORDER BY q.id FOR NO KEY UPDATE) AS locked;
 
 -- name: hasten-pushes
--- Makes waiting unclaimed deliveries due at once; one behind another stays there.
+-- Makes waiting unclaimed deliveries due at once. A delivery that waits behind another one stays there.
 -- Arguments: $1 seqs, $2 now.
 -- Result: their numbers.
 UPDATE pushes p
@@ -102,7 +102,7 @@ WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT 
 RETURNING p.seq;
 
 -- name: revive-deliveries
--- Makes those pending again that have ended unsent.
+-- Makes deliveries pending again that have ended unsent.
 -- Arguments: $1 seqs, $2 now.
 -- Result: their numbers, and the states that they had.
 UPDATE deliveries d SET state = 0, last_error = CASE WHEN d.state = 4 THEN '' ELSE d.last_error END
@@ -113,7 +113,8 @@ WHERE d.seq = o.seq
 RETURNING d.seq, o.state;
 
 -- name: revive-pushes
--- Arguments: $1 seqs, of which those count that revive-deliveries has changed; $2 now.
+-- Changes only deliveries that revive-deliveries has made pending.
+-- Arguments: $1 seqs, $2 now.
 UPDATE pushes p
 SET due = CASE WHEN p.finding IS NULL THEN (SELECT ledger_now($2)) ELSE 9223372036854775807 END,
     first_due = (SELECT ledger_now($2)),

@@ -1,5 +1,5 @@
--- Deliveries to push channels. docs/adr/push-ledger.md has the order of locks: whoever ends or releases a delivery
--- locks all deliveries of its finding in the lane, in the order of seq.
+-- Deliveries to push channels. docs/adr/push-ledger.md has the order of locks: a transaction that ends or releases a
+-- delivery locks all deliveries of its finding in the lane, in the order of seq.
 --
 -- The planner may have planned a statement when the table had three rows, and the table has a million when the
 -- statement runs. So these statements run after by-key. No condition may let the planner use a partial index that it
@@ -43,8 +43,8 @@ WHERE p.seq = held.seq AND p.node = $2;
 
 -- name: next-push
 -- Arguments: $1 lane, $2 now, $3 now of leases.
--- Result: now, and when the next open delivery may be claimed, 0 = none. If the first
--- unclaimed delivery is due later, all due ones are claimed; then the end of a lease may come first.
+-- Result: now, and when the next open delivery may be claimed, 0 = none. If the first unclaimed delivery is due later,
+-- all due deliveries are claimed. Then the end of a lease may come first.
 WITH clock AS MATERIALIZED (SELECT ledger_now($2) AS now, ledger_now($3) AS leases),
 first AS MATERIALIZED (
     SELECT p.due FROM pushes p
@@ -59,8 +59,8 @@ SELECT c.now,
 FROM clock c LEFT JOIN first f ON true;
 
 -- name: lock-pushes
--- Locks deliveries. Of those that may end, it also locks the other open deliveries of their findings.
--- Arguments: $1 seqs, $2 those of them that may end.
+-- Locks deliveries. For deliveries that may end, it also locks the other open deliveries of their findings.
+-- Arguments: $1 seqs, $2 the seqs among them of deliveries that may end.
 -- Result: the number of locked rows.
 SELECT count(*)
 FROM (SELECT p.seq FROM pushes p
@@ -72,12 +72,12 @@ FROM (SELECT p.seq FROM pushes p
       ORDER BY p.seq FOR UPDATE) AS locked;
 
 -- name: lock-followed
--- lock-pushes for sent deliveries. Usually nothing else is open of their findings. Then it locks nothing, because
--- recording the result locks each of them in the same order. Otherwise it locks all of them and the other open
--- deliveries of their findings.
+-- lock-pushes for sent deliveries. Usually their findings have no other open delivery. Then this statement locks
+-- nothing, because settle-sent locks the deliveries in the same order. Otherwise it locks all of the deliveries, and
+-- the other open deliveries of their findings.
 -- Arguments: $1 seqs.
--- Result: how many it locked; and the findings, lanes and addressees of the deliveries that belong to a finding,
--- because only these release another delivery.
+-- Result: the number of locked rows; and the findings, lanes and addressees of the deliveries that belong to a finding,
+-- because only such deliveries release another delivery.
 WITH concerned AS MATERIALIZED (
     SELECT e.finding, e.lane_id, e.addressee,
            ARRAY(SELECT o.seq FROM pushes o
@@ -94,13 +94,13 @@ SELECT (SELECT count(*)
 
 -- name: reopen-sent
 -- Comes before settle-sent: makes deliveries pending again that were canceled or ended while an attempt was running.
--- What was sent counts as sent.
+-- settle-sent can then record these deliveries as sent.
 -- Arguments: $1 seqs.
 SELECT ledger_reopen(ARRAY(SELECT p.seq FROM pushes p WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL));
 
 -- name: settle-sent
--- Removes the rows in pushes, because sent deliveries need no more work. What operators see of them is copied to
--- deliveries.
+-- Removes the rows in pushes, because sent deliveries need no more work. The columns that operators see are copied to
+-- the table deliveries.
 -- Arguments: $1 seqs, ascending, $2 µs since their attempts began, $3 the attempts, $4 now.
 WITH sent AS (
     DELETE FROM pushes p USING unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, ago, attempt) WHERE p.seq = s.seq
@@ -146,13 +146,13 @@ FROM released r WHERE d.seq = r.seq AND r.attempt <> '' AND d.state <= 0;
 
 -- name: cancel-deliveries
 -- Arguments: $1 seqs, $2 reason.
--- Result: those that were pending.
+-- Result: the seqs of the deliveries that were pending.
 WITH ended AS (UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ANY($1::bigint[]) AND coalesce(due, 0) > 0)
 UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state <= 0 RETURNING seq;
 
 -- name: release-next
--- For each finding whose open deliveries all wait, makes the first of them due. It must be a statement of its own
--- after those that ended deliveries, so that it sees them ended.
+-- For each finding whose open deliveries all wait, makes the first of them due. It must be a statement of its own,
+-- after the statements that end deliveries. Otherwise it would not see that these deliveries have ended.
 -- Arguments: $1 seqs of deliveries of some findings; $2 to $4 findings, lanes and addressees of others, from
 -- lock-followed; $5 now.
 UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($5)))
@@ -164,8 +164,8 @@ WHERE coalesce(n.due, 0) = 9223372036854775807
                WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id + 0 = q.lane_id AND o.addressee = q.addressee);
 
 -- name: over-pushes
--- Deliveries past their deadline, or whose notice has expired. Only one node at a time ends those of a lane; for
--- others the result is empty.
+-- Deliveries past their deadline, or whose notice has expired. Only one node at a time ends deliveries of a lane; for
+-- other nodes the result is empty.
 -- Arguments: $1 lane, $2 limit, $3 now.
 -- Result: seq.
 SELECT p.seq FROM pushes p

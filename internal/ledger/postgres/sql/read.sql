@@ -1,4 +1,4 @@
--- What /status and the command line show, and the removal of what is old.
+-- Runs and totals for the API and the command line, and statements that remove old records.
 
 -- name: last-runs
 -- Result: the latest run of each registered rule and scope, with the numbers of findings from the last run that was
@@ -20,9 +20,9 @@ SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_a
 FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
--- Arguments: $1 how many runs at most. Result, for each registered rule and scope, of the kept runs: their number,
--- their rows, the rows that could not be judged, their notices, the due time of the first, and the records of the last runs that were not skipped, the latest
--- last, as outcome:earlier:µs/…
+-- Arguments: $1 how many of the last records are returned. Result, for each registered rule and scope, of the kept
+-- runs: their number, their rows, the rows that could not be judged, their notices, the due time of the first run, and
+-- the last records of runs that were not skipped, the latest last, as outcome:earlier:µs/…
 SELECT s.rule, s.scope, coalesce(sum(f.runs), 0)::bigint, coalesce(sum(f.row_count * f.runs), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,
        coalesce(sum(f.notices), 0)::bigint, coalesce(min(f.due), 0),
        coalesce(string_agg(f.outcome || ':' || f.earlier || ':' || f.duration, '/' ORDER BY f.term, f.due) FILTER (WHERE f.outcome <> 'skipped' AND f.place <= $1), '')
@@ -88,8 +88,8 @@ keyed_removed AS (DELETE FROM notices_keyed n USING old o WHERE n.id = o.id)
 SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM gone);
 
 -- name: prune-firings
--- Removes one batch of past records of runs.
--- Arguments: $1 how many of the last runs stay per rule and scope, and the records that they are in, $2 limit.
+-- Removes one batch of past records of runs. The records with the last runs of each rule and scope stay.
+-- Arguments: $1 how many runs stay at least, $2 limit.
 -- Result: the number of rows.
 DELETE FROM past_firings f USING (
     SELECT o.rule, o.scope, o.term, o.last_due
@@ -100,10 +100,10 @@ DELETE FROM past_firings f USING (
 WHERE f.rule = old.rule AND f.scope = old.scope AND f.term = old.term AND f.last_due = old.last_due;
 
 -- name: prune-old-firings
--- Removes old records of runs that no dropped partition takes along: the last records of rules and scopes that no
--- longer exist, and the records in past_firings_rest.
+-- Removes old records of runs that are in no partition of a day: the last records of rules and scopes that no longer
+-- exist, and the records in past_firings_rest.
 -- Arguments: $1 before.
--- Result: the number of the former.
+-- Result: the number of removed last records; records in past_firings_rest do not count.
 WITH rest AS (DELETE FROM past_firings_rest WHERE last_due < $1)
 DELETE FROM firings f WHERE f.last_due < $1 AND NOT EXISTS (SELECT FROM rule_scopes s WHERE s.rule = f.rule AND s.scope = f.scope);
 

@@ -1,8 +1,8 @@
--- What operators search for among notices. A search reads notices in their order, the latest first: a leading
--- statement lists them by an index, and looked-at then returns those that may match.
+-- How operators search notices, findings, items and runs. A search reads notices in their order, the latest first. A
+-- leading statement lists the notices by an index, and looked-at then returns the notices that may match.
 -- Arguments of the leading statements: $1 the earliest created_at; $2 … $4 created_at, first_seq and id, all notices
--- come before this place; $5 limit. Result of the leading statements: created_at, first_seq, id. A notice from before
--- these columns has warehouse '' and priority 0.
+-- come before this place; $5 limit. Result of the leading statements: created_at, first_seq, id. Warehouse '' and
+-- priority 0 mean unknown.
 
 -- name: in-order
 -- Leaves only plans that read an index in the order of the search. With these settings the plan looks so costly that
@@ -21,7 +21,7 @@ WHERE n.created_at >= $1::bigint AND (n.created_at, n.first_seq, n.id) < ($2, $3
 ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $5;
 
 -- name: search-oldest
--- As search, in the other order: $1 made before, $2 … $4 the place that all come after.
+-- As search, in the other order: $1 end of created_at (excluded), $2 … $4 all notices come after this place.
 SELECT n.created_at, n.first_seq, n.id FROM notices n
 WHERE n.created_at < $1::bigint AND (n.created_at, n.first_seq, n.id) > ($2, $3::bigint, $4)
   AND (cardinality($6::text[]) = 0 OR n.warehouse = ANY ($6::text[]) OR n.warehouse = '')

@@ -8,8 +8,8 @@
 SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s (name, value);
 
 -- name: identity
--- Tells the database of a connection from a restored one, or from a standby that took over: each has another server
--- process or another oid.
+-- Identifies the database of a connection. A restored database, or a standby that took over, has another server process
+-- or another oid.
 -- Result: a text.
 SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())::text;
 

@@ -12,7 +12,7 @@ UPDATE nodes SET changed = CASE WHEN rules = $2 THEN changed ELSE ledger_now($4)
 
 -- name: nodes
 -- Arguments: $1 now.
--- Result: the sessions with what is left of their leases, by name and id.
+-- Result: the sessions with the rest of their leases, by name and id.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($1)) FROM nodes ORDER BY node COLLATE "C", session;
 
 -- name: live-nodes
@@ -21,9 +21,9 @@ SELECT session, node, program, rules, started, changed, seen, seen + lease - (SE
 SELECT node, program FROM nodes WHERE seen + lease > (SELECT ledger_now(NULL)) ORDER BY node COLLATE "C", session;
 
 -- name: over-sessions
--- Locks the sessions whose leases are over, unless the lease of the calling one is over as well.
+-- Locks the sessions whose leases are over, unless the lease of the calling session is over as well.
 -- Arguments: $1 the calling session, $2 now.
--- Result: as that of nodes.
+-- Result: as in nodes.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($2)) FROM nodes
 WHERE seen + lease <= (SELECT ledger_now($2)) AND session <> $1
   AND EXISTS (SELECT FROM nodes s WHERE s.session = $1 AND s.seen + s.lease > (SELECT ledger_now($2)))
@@ -33,9 +33,9 @@ ORDER BY node COLLATE "C", session FOR UPDATE SKIP LOCKED;
 -- Arguments: $1 sessions.
 DELETE FROM nodes WHERE session = ANY($1::text[]);
 
--- The statements free-… free what ended sessions own. They wait for no lock: a node that froze in the middle of a
--- transaction would otherwise block everything that it owned. They compare the row again when they change it, because
--- another session may have taken it meanwhile.
+-- The statements free-… free what ended sessions own. These statements wait for no lock. Otherwise a node that froze in
+-- the middle of a transaction would block everything that it owned. Each statement compares a row again when it changes
+-- the row, because another session may have taken the row meanwhile.
 
 -- name: free-firings
 -- Moves the token on, so that the old claim is void.
@@ -57,8 +57,8 @@ FROM (SELECT sink FROM inbox_states WHERE node = ANY($1::text[]) AND building AN
 WHERE i.sink = held.sink AND i.node = ANY($1::text[]);
 
 -- name: free-pushes
--- No index has the node. A claimed delivery was due, so the statement reads the due deliveries of each lane by their
--- index. One minute more covers the difference between the clocks of nodes.
+-- No index has the column node. A claimed delivery was due, so the statement reads the due deliveries of each lane by
+-- their index. One minute more covers the difference between the clocks of nodes.
 -- Arguments: $1 sessions, $2 now.
 UPDATE pushes p SET until = 0, node = ''
 FROM (SELECT o.seq FROM lanes l JOIN pushes o ON o.lane_id = l.id AND o.due <= (SELECT ledger_now($2)) + 60000000

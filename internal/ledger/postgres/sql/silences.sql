@@ -31,8 +31,8 @@ SELECT held, count(*) FROM pushes WHERE held <> '' AND due IS NOT NULL AND due =
 UPDATE silences SET events = events + $2 WHERE id = $1;
 
 -- name: settle-hold
--- Puts off deliveries that a silence holds back, unless the silence has been ended. It locks the silence: ending it
--- waits for this statement, and then releases what it has held.
+-- Puts off deliveries that a silence holds back, unless the silence has been ended. It locks the silence. So EndSilence
+-- waits for this transaction, and then also releases the deliveries of this statement.
 -- Arguments: $1 seqs, $2 tokens, $3 µs, $4 silences, $5 now.
 WITH live AS MATERIALIZED (SELECT id FROM silences WHERE id = ANY($4::text[]) AND ended_at = 0 FOR SHARE),
 held AS MATERIALIZED ( -- the clock is read once: due and held_until are the same
@@ -44,7 +44,7 @@ FROM held h
 WHERE p.seq = h.seq AND p.token = h.token AND p.node <> '';
 
 -- name: let-go
--- Makes the deliveries due that a silence holds back.
+-- Makes all deliveries due that the silence holds back.
 -- Arguments: $1 id, $2 now.
 UPDATE pushes p SET due = (SELECT ledger_now($2)), held = ''
 WHERE p.due = p.held_until AND p.seq = ANY (ARRAY(

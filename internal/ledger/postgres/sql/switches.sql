@@ -16,5 +16,6 @@ ON CONFLICT (rule, scope) DO UPDATE
 SET state = excluded.state, until = excluded.until, at = excluded.at, reason = excluded.reason, actor = excluded.actor;
 
 -- name: thaw
--- Arguments: $1 rule, $2 scope, $3 due. Goes with skip.
+-- Runs after skip. Records the last firing that fell into the time when the rule was disabled.
+-- Arguments: $1 rule, $2 scope, $3 due.
 UPDATE rule_scopes SET thawed_due = $3 WHERE rule = $1 AND scope = $2 AND thawed_due < $3;

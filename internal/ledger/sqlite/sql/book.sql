@@ -15,7 +15,7 @@ DELETE FROM subscribers WHERE subscriber = ?1;
 
 -- name: subscribers
 -- Arguments: ?1 subscribers (JSON).
--- Result: the entries of those who have one.
+-- Result: the existing entries.
 SELECT subscriber, name, language, mail, phone, alias, tags, channels FROM subscribers WHERE subscriber IN (SELECT value FROM json_each(?1));
 
 -- name: list-subscribers

@@ -51,7 +51,7 @@ ORDER BY type, warehouse, subscriber LIMIT iif(?7 = 0, -1, ?7);
 
 -- name: unknown-type
 -- Arguments: ?1 as for add-subscriptions.
--- Result: one of its types that the catalogue does not have; no row if it has all.
+-- Result: a type in the list that the catalogue does not have; no row if the catalogue has all of them.
 SELECT value ->> 0 FROM json_each(?1) WHERE value ->> 0 NOT IN (SELECT code FROM types) LIMIT 1;
 
 -- name: add-subscriptions
@@ -62,8 +62,8 @@ SELECT value ->> 0, value ->> 1, value ->> 2, ?2 FROM json_each(?1) WHERE true O
 RETURNING type, warehouse, subscriber, origin;
 
 -- name: mark-subscribed
--- Records that there was a subscription.
--- Result: the number of rows, 0 = that was recorded before.
+-- Records that the ledger has had a subscription.
+-- Result: the number of rows, 0 = this was recorded before.
 UPDATE ledger_numbers SET value = 1 WHERE name = 'subscribed' AND value = 0;
 
 -- name: origin-of
@@ -81,7 +81,7 @@ DELETE FROM subscriptions WHERE type = ?1 AND warehouse = ?2 AND subscriber = ?3
 -- Claims the right to query a source.
 -- Arguments: ?1 kind, ?2 name, ?3 interval, ?4 now, ?5 how long a claim without an answer keeps out others, ?6
 -- question, ?7 1 = a question that differs from the last one is claimed at once.
--- Result: the token; no row where another node has asked a moment ago.
+-- Result: the token; no row where the last claim still keeps out others.
 INSERT INTO origins (kind, name, token, asked, question) VALUES (?1, ?2, 1, ?4, ?6)
 ON CONFLICT (kind, name) DO UPDATE SET token = origins.token + 1, asked = excluded.asked, settled = 0, question = excluded.question
 WHERE origins.asked + CASE WHEN origins.settled = 1 THEN ?3 ELSE max(?3, ?5) END <= excluded.asked OR origins.asked > excluded.asked
@@ -99,7 +99,7 @@ SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, li
 FROM origins o WHERE kind = 'subscriptions' ORDER BY name;
 
 -- name: scope-origins
--- Result: the rows, by rule. A list in force may be long. Where no other list waits, ' (JSON)' stands for it.
+-- Result: the rows, by rule. A list in force may be long. Where no other list waits, '[]' stands for the list in force.
 SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, CASE WHEN waits = '' AND list <> '' THEN '[]' ELSE list END, listed
 FROM origins WHERE kind = 'scopes' ORDER BY name;
 

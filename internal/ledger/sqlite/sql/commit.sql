@@ -1,5 +1,5 @@
--- The transaction that commits a run. An INSERT of many rows is extended to several rows at a time: the text after
--- VALUES is the pattern of one row.
+-- The transaction that commits a run. insertRows extends an INSERT of one row to several rows: the text after VALUES is
+-- the pattern of a row.
 
 -- name: fence
 -- Arguments: ?1 rule, ?2 scope.
@@ -15,7 +15,7 @@ WHERE f.token = ?4 AND f.last_due = ?3;
 
 -- name: existing-notices
 -- Arguments: ?1 ids (JSON).
--- Result: the existing ones.
+-- Result: the ids of the existing notices.
 SELECT id FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: recipients
@@ -154,11 +154,11 @@ SET last_due = ?2, last_ok_due = ?3, clock = ?4,
     running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated, back = ?8, initial = coalesce(nullif(?10, ''), initial)
 WHERE id = ?1;
 
--- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing
--- takes more room than most firings. If the disk has room for it, other commits have room as well.
+-- The rows that TryCommit writes and removes again: every commit of a run writes such rows. No rule is called ''. The
+-- firing takes more room than most firings. If the disk has room for this firing, other commits have room as well.
 
 -- name: try-scope
--- No arguments, no result. Another node that tries at the same moment waits for the end of this transaction.
+-- No arguments, no result.
 INSERT INTO rule_scopes (id, rule, scope, registered_at) VALUES (-1, '', '', 0);
 
 -- name: try-firing

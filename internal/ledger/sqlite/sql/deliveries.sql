@@ -1,4 +1,4 @@
--- Lanes and what goes through them.
+-- Lanes, their deliveries, and the indexes in Redis.
 
 -- name: lane
 -- Arguments: ?1 sink, ?2 warehouse.
@@ -41,7 +41,7 @@ WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: stale-receipts
 -- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 the node that must hold the lanes, '' = any.
--- Result: how many belong to another epoch than the recorded one, or to a lane of another holder.
+-- Result: how many receipts have another epoch than the recorded one, or are for a lane that another node holds.
 SELECT count(*)
 FROM json_each(?1) r
 JOIN deliveries d ON d.seq = r.value ->> 0 AND d.state = 0
@@ -81,9 +81,9 @@ FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lan
 GROUP BY l.sink;
 
 -- name: oldest-pending
--- Finds the first pending delivery of each lane, and of a sink's lanes the one with the lowest seq; it reads only
--- this delivery. Of a push channel it reads the first entry of pushes_first. SQLite takes the other columns beside
--- min() from the row of the minimum.
+-- Finds the first pending delivery of each lane, and then the first of these in the lanes of a sink. It reads only this
+-- delivery. For a push channel it reads the first entry of the index pushes_first. SQLite takes the other columns
+-- beside min() from the row of the minimum.
 -- Result: sink, since when its oldest pending delivery waits.
 SELECT sink, since
 FROM (SELECT f.sink,
@@ -98,9 +98,8 @@ FROM (SELECT f.sink,
 WHERE since IS NOT NULL;
 
 -- name: oldest-failed
--- Reads at most that many failed deliveries of each sink.
--- Arguments: ?1 limit.
--- Result: sink, when the earliest of them failed.
+-- Arguments: ?1 how many failed deliveries of each sink are read at most.
+-- Result: sink, when the earliest of these deliveries failed.
 SELECT f.sink, f.since
 FROM (SELECT l.sink, (SELECT min(ended_at)
                       FROM (SELECT d.ended_at FROM deliveries d
@@ -130,7 +129,7 @@ SELECT epoch, run_ids, building, node, lease_until - ?2 FROM inbox_states WHERE 
 
 -- name: first-epoch
 -- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease in µs, ?6 now.
--- Result: the number of rows, 0 = there is one.
+-- Result: the number of rows, 0 = the sink has an epoch.
 INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until) VALUES (?1, ?2, ?3, 1, ?4, ?6 + ?5)
 ON CONFLICT (sink) DO NOTHING;
 

@@ -54,7 +54,7 @@ SELECT rule, scope, running_term, running_due, running_node, token, lease_until 
 WHERE running_due IS NOT NULL AND lease_until <= ?1 ORDER BY rule, scope;
 
 -- name: skip
--- Moves the scope's last firing on to a firing that is left out, unless this one runs or is done.
+-- Makes a skipped firing the last firing of the rule in the scope, unless the skipped firing runs or is done.
 -- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 clock term.
 -- Result: the number of rows, 0 = nothing to skip.
 UPDATE rule_scopes SET term = ?4, done_due = ?3
@@ -96,7 +96,7 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.
 
 -- name: outlines
 -- Arguments: ?1 rule, ?2 scope, ?3 hashes of keys (JSON).
--- Result: the outlines of all open findings except those with these keys.
+-- Result: the outlines of all open findings except the findings with these keys.
 SELECT f.key_hash, f.phase, f.since_clock, f.absent_since, f.priority, f.last_notified, f.ordinal, f.silenced, f.watched, f.baseline
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2 AND f.key_hash NOT IN (SELECT unhex(value) FROM json_each(?3));
 
@@ -109,7 +109,7 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.
 
 -- name: carriers
 -- Arguments: ?1 rule, ?2 scope, ?3 ids (JSON) of notices.
--- Result: how many open findings carry each.
+-- Result: id of a notice, and how many open findings carry the notice.
 SELECT f.notice_id, count(*)
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2 AND f.notice_id IN (SELECT value FROM json_each(?3)) GROUP BY f.notice_id;
 
@@ -123,8 +123,8 @@ SELECT body FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 SELECT rule, scope, last_due, back FROM rule_scopes ORDER BY rule, scope;
 
 -- name: fence-removed
--- Finds the rule and scope, unless a run has come since the findings were read. The token moves on: a node that has
--- the findings in memory, or runs with them, has old ones.
+-- Finds the rule and scope, unless a run has come since the findings were read. The token moves on. So a claim in force
+-- becomes void, and a node that has the findings in memory reads them again.
 -- Arguments: ?1 rule, ?2 scope, ?3 due time of the last run.
 -- Result: id.
 UPDATE rule_scopes SET token = token + 1, lease_until = 0 WHERE rule = ?1 AND scope = ?2 AND last_due = ?3 RETURNING id;

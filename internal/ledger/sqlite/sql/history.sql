@@ -1,4 +1,4 @@
--- What became of a finding, and the plans of probes.
+-- Findings with their notices and deliveries, and the plans of probes.
 
 -- name: finding
 -- Arguments: ?1 rule, ?2 scope, ?3 key (bytes), ?4 its hash.
@@ -9,7 +9,7 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.
 
 -- name: trace
 -- Arguments: ?1 numbers of findings (JSON), ?2 ids (JSON), ?3 limit.
--- Result: the bodies of notices, the latest first; among them may be some of other findings.
+-- Result: the bodies of notices, the latest first. Some of the notices may belong to other findings.
 SELECT body FROM notices
 WHERE finding IN (SELECT value FROM json_each(?1)) OR id IN (SELECT value FROM json_each(?2))
 ORDER BY created_at DESC, num DESC LIMIT ?3;

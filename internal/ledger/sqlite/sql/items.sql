@@ -1,4 +1,4 @@
--- What queues record. An INSERT of many rows is extended to several rows at a time, as in commit.sql.
+-- The records of queues. insertRows extends an INSERT of one row to several rows, as in commit.sql.
 
 -- name: queue
 -- Arguments: ?1 name.
@@ -11,7 +11,7 @@ INSERT INTO queues (name, sink) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING;
 
 -- name: known-items
 -- Arguments: ?1 queue, ?2 ids (JSON).
--- Result: id, seq, the letter of the state and the warehouse of the existing ones.
+-- Result: id, seq, the letter of the state and the warehouse of the existing items.
 SELECT i.id, i.seq, coalesce(o.state, e.state, 'd' /* done */), i.warehouse
 FROM items i
 LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
@@ -154,20 +154,20 @@ SELECT seq, moves FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1))
 
 -- name: last-moves
 -- Arguments: ?1 queue, ?2 how many records of moves of all queues are read, ?3 warehouses (JSON), null = all.
--- Result: seq and moves of those of the queue.
+-- Result: seq and moves of the records that belong to the queue.
 SELECT m.seq, m.moves
 FROM (SELECT seq, moves FROM item_moves ORDER BY num DESC LIMIT ?2) AS m
 CROSS JOIN items i ON i.queue_id = ?1 AND i.seq = m.seq AND (?3 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?3)));
 
 -- name: looked-items
--- Finds the end of one step through the items of some warehouses.
+-- Finds the end of one step through the items of a queue.
 -- Arguments: ?1 queue, ?2 seq to start below, ?3 length of a step.
 -- Result: the seq of the last item of the step; no row if there are fewer.
 SELECT seq FROM items WHERE queue_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1;
 
 -- name: looked-early-items
 -- looked-items for removed or refused items.
--- Arguments: as there, ?4 state.
+-- Arguments: as in looked-items, ?4 state.
 SELECT seq FROM ended_early WHERE queue_id = ?1 AND state = ?4 AND seq < ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1;
 
 -- name: done-items
@@ -183,7 +183,7 @@ ORDER BY i.seq DESC LIMIT ?3;
 
 -- name: early-items
 -- Arguments: as in done-items, ?6 state.
--- Result: as there.
+-- Result: as in done-items.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order
 FROM ended_early e CROSS JOIN items i ON i.seq = e.seq
@@ -217,7 +217,7 @@ SELECT id FROM queues ORDER BY id;
 -- name: old-items
 -- Reads one page of a queue's items.
 -- Arguments: ?1 queue, ?2 seq to start after, ?3 limit, ?4 before, ?5 now.
--- Result: seq, whether the item was pushed before, whether it may go.
+-- Result: seq, whether the item was pushed before ?4, whether it may go.
 SELECT i.seq, i.created_at < ?4,
        i.created_at < ?4 AND i.until_at <= ?5
        AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)

@@ -31,7 +31,7 @@ WHERE name IN ('restored', 'types_version', 'tokens', 'switches', 'silences', 'q
 
 -- name: origins
 -- Arguments: ?1 deliveries (JSON).
--- Result: seq, the notice's id and when it was created, of the existing ones.
+-- Result, for each existing delivery: seq, the id of its notice, and when the notice was created.
 SELECT d.seq, n.id, n.created_at FROM deliveries d JOIN notices n ON n.num = d.notice WHERE d.seq IN (SELECT value FROM json_each(?1));
 
 -- name: standing-items

@@ -10,7 +10,8 @@ WHERE n.id = ?1 AND EXISTS (SELECT 1 FROM json_each(?3) WHERE instr(' ' || d.rec
 LIMIT 1;
 
 -- name: needless-pushes
--- A read makes needless only deliveries to the user alone; an ack does so for all.
+-- A delivery with `unless: read` to one subscriber alone is needless only if ?3 has this subscriber. All other
+-- deliveries with one of the values in ?2 are needless.
 -- Arguments: ?1 notice, ?2 `unless` values that the mark meets (JSON), ?3 the user and the user's roles (JSON).
 -- Result: the open deliveries of the notice that are needless.
 SELECT p.seq FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state = 0 JOIN pushes p ON p.seq = d.seq AND p.due IS NOT NULL
@@ -67,9 +68,9 @@ WHERE (at, warehouse, subscriber, inbox) > (?1, ?2, ?3, ?4)
 ORDER BY at, warehouse, subscriber, inbox LIMIT ?5;
 
 -- name: pushes-until-read
--- One batch of deliveries that wait with `unless: read` although their notice has been read: the notice lies in one
--- of the inboxes at or below the score. A delivery to one subscriber is needless only if that is the user or one of
--- the inboxes.
+-- One batch of deliveries that wait with `unless: read` although their notice has been read: the notice lies in one of
+-- the inboxes at or below the score. A delivery to one subscriber is needless only if the subscriber is the user or one
+-- of the inboxes.
 -- Arguments: ?1 warehouse, ?2 inboxes (JSON), ?3 score, ?4 seq to start after, ?5 limit, ?6 user.
 -- Result: the open deliveries, by seq.
 SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state = 0
@@ -82,7 +83,7 @@ ORDER BY p.seq LIMIT ?5;
 
 -- name: read-already
 -- Deliveries that wait with `unless: read` although their notice was read before the ledger knew its place in the
--- inbox. A user reads a notice only after it got its score, give or take the difference of clocks.
+-- inbox. A user reads a notice only after the notice got its score. The clocks of nodes and of Redis may differ by ?2.
 -- Arguments: ?1 deliveries to inboxes that were recorded just now (JSON), ?2 µs by which clocks may differ.
 -- Result: one user who has read the notice, open delivery.
 WITH waiting AS MATERIALIZED (
@@ -102,7 +103,7 @@ FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.score >= w.score
 GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads
--- Removes watermarks that have not risen since, and that cover no unexpired notice.
+-- Removes watermarks that have not risen since ?1, and that cover no unexpired notice.
 -- Arguments: ?1 before, ?2 now.
 DELETE FROM reads WHERE at < ?1 AND NOT EXISTS (
     SELECT 1 FROM lanes l JOIN deliveries d ON d.lane_id = l.id AND d.state = 1 AND d.score <= reads.score AND d.expires_at > ?2

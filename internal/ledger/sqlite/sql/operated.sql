@@ -1,8 +1,8 @@
--- What operators see of deliveries, and do to them.
+-- How operators list and change deliveries.
 
 -- name: list-deliveries
 -- reversed: list-deliveries-oldest
--- A notice from before the column warehouse has its warehouse only in its lane.
+-- Where the warehouse of a notice is unknown (''), the warehouse of the lane counts.
 -- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers
 -- below this one, ?8 limit, ?9 now, ?10 only those that wait behind another or for a silence, ?11 numbers above this
 -- one, ?12 a cause as in delivery-causes, '' = any.
@@ -59,11 +59,11 @@ SELECT tried FROM deliveries WHERE seq = ?1;
 
 -- name: pending-deliveries
 -- Arguments: ?1 seqs (JSON).
--- Result: those that are pending (JSON).
+-- Result: the seqs of the pending deliveries (JSON).
 SELECT json_group_array(seq) FROM (SELECT seq FROM deliveries WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0 ORDER BY seq);
 
 -- name: hasten-pushes
--- Makes waiting unclaimed deliveries due at once; one behind another stays there.
+-- Makes waiting unclaimed deliveries due at once. A delivery that waits behind another one stays there.
 -- Arguments: ?1 seqs (JSON), ?2 now.
 -- Result: their numbers.
 UPDATE pushes AS p
@@ -74,12 +74,12 @@ RETURNING seq;
 
 -- name: ended-deliveries
 -- Arguments: ?1 seqs (JSON), ?2 now.
--- Result: those that have ended unsent and can be tried again, and their states.
+-- Result: seq and state of the deliveries that have ended unsent and can be tried again.
 SELECT seq, state FROM deliveries
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN (2, 3, 4) AND expires_at > ?2;
 
 -- name: revive-deliveries
--- Makes those pending again that have ended unsent.
+-- Makes deliveries pending again that have ended unsent.
 -- Arguments: ?1 seqs (JSON), ?2 now.
 -- Result: their numbers.
 UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END
@@ -87,7 +87,8 @@ WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN (2, 3, 4) AND expire
 RETURNING seq;
 
 -- name: revive-pushes
--- Arguments: ?1 seqs (JSON), of which those count that revive-deliveries has changed; ?2 now.
+-- Changes only deliveries that revive-deliveries has made pending.
+-- Arguments: ?1 seqs (JSON), ?2 now.
 UPDATE pushes AS p
 SET due = CASE WHEN p.finding IS NULL THEN ?2 ELSE 9223372036854775807 END, first_due = ?2,
     deadline = CASE WHEN p.within > 0 THEN ?2 + p.within ELSE 0 END,

@@ -1,16 +1,16 @@
--- What is counted for those who look on.
+-- Counts and samples for dashboards and charts.
 
 -- name: count-notices
 -- Reads only the index by time of creation.
 -- Arguments: ?1 from, ?2 to (µs, excluded), ?3 length of a part (µs), ?4 a type that does not count.
--- Result: start of the part, a multiple of its length; warehouse; type; number of notices; number of those with
+-- Result: start of the part, a multiple of its length; warehouse; type; number of notices; number of notices with
 -- priority 4 or 5.
 SELECT n.created_at / ?3 * ?3, n.warehouse, n.type, count(*), count(*) FILTER (WHERE n.priority >= 4)
 FROM notices n WHERE n.created_at >= ?1 AND n.created_at < ?2 AND n.type <> ?4
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 
 -- name: count-findings
--- Open findings by warehouse: that of the finding's notice, else the scope.
+-- Open findings by the warehouse of the finding's notice, or by the scope where the finding has no notice.
 -- Result: warehouse, number of firing findings, number of pending ones.
 SELECT CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END,
        coalesce(sum(f.n) FILTER (WHERE f.phase = 2), 0), coalesce(sum(f.n) FILTER (WHERE f.phase = 1), 0)
@@ -28,7 +28,7 @@ JOIN rule_scopes s ON s.id = f.scope_id
 GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: waiting-deliveries
--- The pending deliveries that were made first, without those that are not due yet or that a silence holds back.
+-- The oldest pending deliveries, without deliveries that are not due yet or that a silence holds back.
 -- Arguments: ?1 now, ?2 how many are read.
 -- Result: warehouse, type, since when the delivery waits.
 SELECT n.warehouse, n.type, coalesce(p.first_due, n.created_at)

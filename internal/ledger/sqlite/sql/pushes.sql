@@ -2,7 +2,7 @@
 
 -- name: due-pushes
 -- Arguments: ?1 lane, ?2 now, ?3 limit.
--- Result: the numbers of those that may be claimed, the earliest first (JSON).
+-- Result: the numbers of the deliveries that may be claimed, the earliest first (JSON).
 SELECT json_group_array(seq)
 FROM (SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state = 0
       WHERE p.lane_id = ?1 AND p.due <= ?2 AND +p.ends > ?2 AND p.until <= ?2 ORDER BY p.due, p.seq LIMIT ?3);
@@ -33,7 +33,7 @@ WHERE seq IN (SELECT p.seq FROM pushes p WHERE p.lane_id = ?1 AND p.due <= ?4 + 
 -- name: next-push
 -- Arguments: ?1 lane, ?2 now.
 -- Result: when the next open delivery may be claimed, 0 = none. If the first unclaimed delivery is due later, all due
--- ones are claimed; then the end of a lease may come first.
+-- deliveries are claimed. Then the end of a lease may come first.
 SELECT coalesce(CASE WHEN f.due <= ?2 THEN f.due
                      ELSE (SELECT min(at) FROM (SELECT f.due AS at
                            UNION ALL SELECT min(p.until) FROM pushes p
@@ -42,7 +42,7 @@ FROM (SELECT (SELECT p.due FROM pushes p WHERE p.lane_id = ?1 AND p.due > 0 AND 
               ORDER BY p.due, p.seq LIMIT 1) AS due) AS f;
 
 -- name: settle-sent
--- Arguments: ?1 (JSON: [[seq, µs since the attempt began, the attempt], …]), ?2 now.
+-- Arguments: ?1 settlements (JSON: [[seq, µs since the attempt began, the attempt], …]), ?2 now.
 UPDATE deliveries AS d
 SET state = 1, attempts = d.attempts + 1, ended_at = ?2, last_error = '', tried = substr((?2 - s.ago) || s.attempt || d.tried, 1, 6000)
 FROM (SELECT value ->> 0 AS seq, value ->> 1 AS ago, value ->> 2 AS attempt FROM json_each(?1)) AS s
@@ -88,7 +88,7 @@ WHERE n.due = 9223372036854775807
 -- name: over-pushes
 -- Deliveries past their deadline, or whose notice has expired.
 -- Arguments: ?1 lane, ?2 limit, ?3 now.
--- Result: seq, and whether it is the deadline.
+-- Result: seq, and whether the deadline has passed; otherwise the notice has expired.
 SELECT p.seq, p.deadline = p.ends FROM pushes p
 WHERE p.lane_id = ?1 AND p.due IS NOT NULL AND p.ends <= ?3 ORDER BY p.ends LIMIT ?2;
 

@@ -1,4 +1,4 @@
--- What /status and the command line show, and the removal of what is old.
+-- Runs and totals for the API and the command line, and statements that remove old records.
 
 -- name: last-runs
 -- Result: the latest run of each registered rule and scope, with the numbers of findings from the last run that was
@@ -23,9 +23,9 @@ SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_a
 FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
--- Arguments: ?1 how many runs at most. Result, for each registered rule and scope, of the kept runs: their number,
--- their rows, the rows that could not be judged, their notices, the due time of the first, and the records of the last runs that were not skipped, the latest
--- last, as outcome:earlier:µs/…
+-- Arguments: ?1 how many of the last records are returned. Result, for each registered rule and scope, of the kept
+-- runs: their number, their rows, the rows that could not be judged, their notices, the due time of the first run, and
+-- the last records of runs that were not skipped, the latest last, as outcome:earlier:µs/…
 SELECT s.rule, s.scope, coalesce(sum(f.runs), 0), coalesce(sum(f.row_count * f.runs), 0), coalesce(sum(f.errored), 0), coalesce(sum(f.notices), 0), coalesce(min(f.due), 0),
        coalesce((SELECT group_concat(k.outcome || ':' || k.earlier || ':' || k.duration, '/' ORDER BY k.term, k.due)
                  FROM (SELECT term, due, outcome, earlier, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
@@ -66,7 +66,8 @@ SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;
 SELECT version FROM schema_oldest;
 
 -- name: has-table
--- ?1 a table. Result: 1 if the table is there.
+-- Arguments: ?1 a table.
+-- Result: 1 = the table is there, 0 = it is not.
 SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1;
 
 -- name: long-expired
@@ -106,8 +107,8 @@ DELETE FROM deliveries WHERE notice IN (SELECT value FROM json_each(?1));
 DELETE FROM notices WHERE num IN (SELECT value FROM json_each(?1));
 
 -- name: prune-firings
--- Removes one batch of records of runs.
--- Arguments: ?1 how many of the last runs stay per rule and scope, and the records that they are in, ?2 limit.
+-- Removes one batch of records of runs. The records with the last runs of each rule and scope stay.
+-- Arguments: ?1 how many runs stay at least, ?2 limit.
 -- Result: the number of rows.
 DELETE FROM firings WHERE (rule, scope, term, due) IN (
     SELECT rule, scope, term, due

@@ -1,8 +1,7 @@
--- What operators search for among notices. A search reads notices in their order, the latest first: a leading
--- statement lists them by an index, and looked-at then returns more of them.
+-- How operators search notices, findings, items and runs. A search reads notices in their order, the latest first. A
+-- leading statement lists the notices by an index, and looked-at then returns the bodies of the notices that may match.
 -- Arguments of the leading statements: ?1 the earliest created_at; ?2, ?3 created_at and num, all notices come before
--- this place; ?4 limit. Result of the leading statements: num. A notice from before these columns has warehouse ''
--- and priority 0.
+-- this place; ?4 limit. Result of the leading statements: num. Warehouse '' and priority 0 mean unknown.
 
 -- name: search
 -- ?5 warehouses, ?6 types (JSON), none = any; ?7 rule, '' = any; ?8 priority at least. It reads the index alone,
@@ -15,7 +14,7 @@ SELECT num FROM notices WHERE created_at >= ?1 AND (created_at, num) < (?2, ?3)
 ORDER BY created_at DESC, num DESC LIMIT ?4;
 
 -- name: search-oldest
--- As search, in the other order: ?1 made before, ?2, ?3 created_at and num that all come after.
+-- As search, in the other order: ?1 end of created_at (excluded), ?2, ?3 all notices come after this place.
 SELECT num FROM notices WHERE created_at < ?1 AND (created_at, num) > (?2, ?3)
   AND (?5 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?5)))
   AND (?6 = '[]' OR type IN (SELECT value FROM json_each(?6)))

@@ -11,13 +11,13 @@ UPDATE nodes SET changed = CASE WHEN rules = ?2 THEN changed ELSE ?4 END, rules 
 
 -- name: nodes
 -- Arguments: ?1 now.
--- Result: the sessions with what is left of their leases, by name and id.
+-- Result: the sessions with the rest of their leases, by name and id.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - ?1 FROM nodes ORDER BY node, session;
 
 -- name: over-sessions
--- Finds the sessions whose leases are over, unless the lease of the calling one is over as well.
+-- Finds the sessions whose leases are over, unless the lease of the calling session is over as well.
 -- Arguments: ?1 the calling session, ?2 now.
--- Result: as that of nodes.
+-- Result: as in nodes.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - ?2 FROM nodes
 WHERE seen + lease <= ?2 AND session <> ?1 AND EXISTS (SELECT 1 FROM nodes s WHERE s.session = ?1 AND s.seen + s.lease > ?2)
 ORDER BY node, session;
@@ -43,8 +43,8 @@ UPDATE lanes SET node = '', lease_until = 0 WHERE node IN (SELECT value FROM jso
 UPDATE inbox_states SET lease_until = 0 WHERE node IN (SELECT value FROM json_each(?1)) AND building AND lease_until > 0;
 
 -- name: free-pushes
--- No index has the node. A claimed delivery was due, so the statement reads the due deliveries of each lane by their
--- index. One minute more covers the difference between the clocks of nodes.
+-- No index has the column node. A claimed delivery was due, so the statement reads the due deliveries of each lane by
+-- their index. One minute more covers the difference between the clocks of nodes.
 -- Arguments: ?1 sessions (JSON), ?2 now.
 UPDATE pushes SET until = 0, node = ''
 WHERE seq IN (SELECT p.seq FROM lanes l CROSS JOIN pushes p ON p.lane_id = l.id AND p.due <= ?2 + 60000000

@@ -40,7 +40,7 @@ SET due = CASE WHEN EXISTS (SELECT 1 FROM silences WHERE id = ?4 AND ended_at = 
 WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: let-go
--- Makes the deliveries due that a silence holds back.
+-- Makes all deliveries due that the silence holds back.
 -- Arguments: ?1 id, ?2 now.
 UPDATE pushes SET due = ?2, held = '' WHERE held = ?1 AND held <> '' AND due IS NOT NULL AND due = held_until;
 
