@@ -11,7 +11,7 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Client calls one Tallyman service. It is safe for concurrent use.
+// Client calls one Tallyman service. A Client is safe for concurrent use.
 type Client struct {
 	API *api.ClientWithResponses // All operations of programs. A call is tried once.
 }
@@ -38,7 +38,7 @@ func Token(token string) api.ClientOption {
 	return TokenFrom(func(context.Context) (string, error) { return token, nil })
 }
 
-// TokenFrom calls a function for the token before each request. Use it for JWTs, which expire.
+// TokenFrom calls a function for the token before each request. Use TokenFrom for JWTs, which expire.
 func TokenFrom(source func(ctx context.Context) (string, error)) api.ClientOption {
 	return api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
 		token, err := source(ctx)

@@ -18,7 +18,7 @@ type heldItem struct {
 	lost   atomic.Bool // The queue has refused to extend the lease.
 }
 
-// isLost tells whether the queue has refused to extend the lease, so that the item is no longer this worker's.
+// isLost tells whether the queue has refused to extend the lease, so that the item no longer belongs to this worker.
 func (h *heldItem) isLost() bool { return h.lost.Load() }
 
 func (w *work) hold(it Item) *heldItem {

@@ -25,8 +25,8 @@ type Inbox struct {
 	Types       []string // Only notices of these types. Default: all types.
 	Language    string   // Language of titles and bodies, as in Accept-Language.
 
-	// OnReset is called when the cursor is no longer valid, before the notices of the last three days come again. Follow
-	// leaves out the notices that were already handled. Default: a warning in the log. An error ends Follow.
+	// OnReset is called when the cursor is no longer valid, before the notices of the last three days come again.
+	// Follow leaves out the notices that were already handled. Default: a warning in the log. An error ends Follow.
 	OnReset func(ctx context.Context, r Reset) error
 	// OnChange is called for each change of an earlier notice. An error ends Follow.
 	OnChange func(ctx context.Context, c Change) error
@@ -39,12 +39,13 @@ type Reset struct {
 	Missed *int64 // Number of notices that were delivered after the cursor and will not be sent any more; nil = unknown.
 }
 
-// Follow calls the handler for each notice, one after the other, until ctx ends. It saves the cursor after the handler
-// has returned nil. So a notice comes twice only if the process is killed between the two.
+// Follow calls the handler for each notice, one after the other, until ctx ends. When the handler has returned nil,
+// Follow saves the id of the notice, and with the last notice of a page the new cursor. So a handled notice comes again
+// only if the process is killed or the save fails after the handler has returned.
 //
-// Follow repeats failed polls, with growing pauses or the pauses that the service asks for. It returns nil when ctx has
-// ended. It returns an error that it cannot get past: a refusal of the service (a [ProblemError]), or an error of the
-// handler or the store. A later Follow goes on with the same notice.
+// Follow repeats failed polls, with growing pauses or the pauses that the service asks for. Follow returns nil when ctx
+// has ended. Follow returns an error if it cannot go on: after a refusal of the service (a [ProblemError]), or after an
+// error of the handler, of OnReset, of OnChange or of the store. A later Follow goes on with the same notice.
 func (in *Inbox) Follow(ctx context.Context, handle func(ctx context.Context, n Notice) error) error {
 	if in.Store == nil {
 		return errors.New("the inbox has no Store, so its cursor would be lost; use NewFileStore")
@@ -122,7 +123,7 @@ func (f *follower) poll(ctx context.Context) (*api.Notices, error) {
 	return &page, nil
 }
 
-// take handles a page. It saves the cursor of the page together with the last notice.
+// take handles a page, and saves the cursor of the page together with the last notice.
 func (f *follower) take(ctx context.Context, page *api.Notices) error {
 	if page.Reset {
 		r := Reset{Missed: page.Missed}

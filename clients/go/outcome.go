@@ -7,7 +7,8 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Outcome is the error by which a handler of items reports an outcome other than done or failed.
+// Outcome is the error by which a handler of items reports an outcome of its own: [FailAfter], [GiveBack], [Suspend],
+// [StoreFor] and [PassTo] make outcomes.
 type Outcome struct { //nolint:errname // An outcome of an item, not a fault.
 	op     api.OpOp
 	delay  time.Duration
@@ -24,7 +25,7 @@ func FailAfter(delay time.Duration, note string) error {
 	return &Outcome{op: api.OpOpNack, delay: delay, note: note}
 }
 
-// GiveBack puts the item back to its place in the queue. It does not count as a failure.
+// GiveBack puts the item back to its place in the queue. This does not count as a failure.
 func GiveBack(note string) error { return &Outcome{op: api.OpOpRelease, note: note} }
 
 // Suspend suspends the item for the next of the queue's suspend_steps. If all steps are used, the item has failed.

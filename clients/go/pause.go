@@ -16,8 +16,8 @@ const (
 // come back at once.
 type pauses struct{ tries int }
 
-// next returns the pause after a failed attempt: what the server asked for plus up to one second, or a random time up
-// to a bound that doubles with each attempt.
+// next returns the pause after a failed attempt: the pause that the server asked for plus up to one second, or a random
+// time up to a bound. The bound doubles with each attempt, up to longestPause.
 func (p *pauses) next(err error) time.Duration {
 	var problem *ProblemError
 	if errors.As(err, &problem) && problem.RetryAfter > 0 {
@@ -40,7 +40,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// insist repeats try until it gets an answer that is not a temporary error. When the context ends, insist returns the
+// insist repeats try until try returns nil or an error that is not temporary. When the context ends, insist returns the
 // error of the last attempt. retrying is called before the pause after each failed attempt.
 func insist(ctx context.Context, retrying func(err error, pause time.Duration), try func(ctx context.Context) error) error {
 	var p pauses

@@ -15,7 +15,7 @@ import (
 )
 
 // Remember is how long a store keeps the id of a handled notice. After a reset the service sends the notices of the
-// last three days again, and Follow leaves out those that were handled.
+// last three days again, and Follow leaves out the notices that were handled.
 const Remember = 4 * 24 * time.Hour
 
 // Store keeps the cursor and the handled notices of a follower. [FileStore] keeps them in a file. A program with a
@@ -33,7 +33,8 @@ type Place struct {
 	Handled []string // Ids of the notices that were handled within Remember.
 }
 
-// Step is a change of the place: a new cursor, a handled notice, or both. It comes after the handler has returned nil.
+// Step is a change of the place: a new cursor, a handled notice, or both. A step with a handled notice comes after the
+// handler has returned nil.
 type Step struct {
 	Cursor  string    // The new cursor.
 	Handled string    // Id of the handled notice; empty = none.
@@ -61,7 +62,8 @@ type line struct {
 	At      int64   `json:"at,omitempty"`
 }
 
-// Load reads the file. If another program made the file, Load returns an error and does not change the file.
+// Load reads the file. If the first line is not JSON, another program made the file: then Load returns an error and
+// does not change the file.
 func (s *FileStore) Load(context.Context) (Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

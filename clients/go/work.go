@@ -71,7 +71,7 @@ func (w *work) leaseAll() error {
 	}
 }
 
-// takeRoom waits until there is room for an item, and takes all the room. It returns 0 after the stop.
+// takeRoom waits until there is room for an item, and takes all the room. takeRoom returns 0 after the stop.
 func (w *work) takeRoom() (n int) {
 	select {
 	case w.room <- struct{}{}:
@@ -163,7 +163,7 @@ func (w *work) stillLeased(items []Item) []Item {
 	return still
 }
 
-// handleAll handles one item after the other. After the stop it gives back items that were not begun.
+// handleAll handles one item after the other. After the stop, handleAll gives back items that were not begun.
 func (w *work) handleAll() {
 	for h := range w.ready {
 		switch {
@@ -192,7 +192,7 @@ func (w *work) work(h *heldItem) {
 	w.settle(h, opOf(err))
 }
 
-// call calls the handler. It turns a panic into an error, because the other items of the process must go on.
+// call calls the handler. call turns a panic into an error, because the other items of the process must go on.
 func (w *work) call(h *heldItem) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -203,7 +203,7 @@ func (w *work) call(h *heldItem) (err error) {
 	return w.handle(h.ctx, h.Item)
 }
 
-// settle reports the outcome of an item until the queue answers. After a stop it tries for as long as farewell.
+// settle reports the outcome of an item until the queue answers. After a stop, settle tries for as long as farewell.
 func (w *work) settle(h *heldItem, op api.Op) {
 	op.Id, op.Attempt = h.Id, &h.Attempt
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.stop))
@@ -235,8 +235,8 @@ func (w *work) settle(h *heldItem, op api.Op) {
 	}
 }
 
-// ops returns a request with operations. It has no request id, because the worker's last request id must stay that of
-// its lease.
+// ops returns a request with operations. The request has no request id, because the worker's last request id must stay
+// the id of its lease request.
 func (w *work) ops(list []api.Op) api.Step {
 	body := api.Step{Worker: &w.Worker, Ops: &list}
 	if w.Test {
@@ -251,7 +251,7 @@ func (w *work) warn(what string) func(error, time.Duration) {
 	}
 }
 
-// clean makes a valid note: no control characters, and not too long.
+// clean makes a valid note: no control characters except line breaks and tabs, and not too long.
 func clean(note string) string {
 	note = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {

@@ -33,8 +33,8 @@ var (
 // openAccess marks an operation that needs no token.
 var openAccess = []auth.Role{}
 
-// Access has the roles that may call each operation, by the id of the operation. The program does not start with an
-// operation that is missing here. Comments say which further checks the handler makes.
+// Access has the roles that may call each operation, by the id of the operation. The program does not start if an
+// operation is missing here. Some comments name a further check that the handler makes.
 var Access = map[string][]auth.Role{
 	"healthz": openAccess,
 	"readyz":  openAccess,
@@ -73,15 +73,15 @@ var Access = map[string][]auth.Role{
 	"import-subscriptions": subscribes,
 	"delete-subscription":  subscribes,
 
-	"list-subscription-origins": Onlookers, // These three: the token must be for all warehouses.
+	"list-subscription-origins": Onlookers, // For these three operations the token must be for all warehouses.
 	"confirm-subscriptions":     Operators,
 	"release-subscriptions":     Operators,
 
-	"list-scope-origins": Onlookers, // These three: the token must be for all warehouses.
+	"list-scope-origins": Onlookers, // For these three operations the token must be for all warehouses.
 	"confirm-scopes":     Operators,
 	"forget-scopes":      Operators,
 
-	"list-subscribers":  Onlookers, // These four: the token must be for all warehouses.
+	"list-subscribers":  Onlookers, // For these four operations the token must be for all warehouses.
 	"get-subscriber":    Onlookers,
 	"put-subscriber":    Operators,
 	"delete-subscriber": Operators,
@@ -133,7 +133,7 @@ var Access = map[string][]auth.Role{
 
 	"list-silences":  Onlookers,
 	"get-silence":    Onlookers,
-	"create-silence": Operators, // Create and expire: the silence must name warehouses of the token.
+	"create-silence": Operators, // Create and expire: the silence must name a warehouse of the token.
 	"expire-silence": Operators,
 
 	"list-sinks":           Onlookers,
@@ -152,10 +152,10 @@ var Access = map[string][]auth.Role{
 	"confirm-clock": Operators, // The token must be for all warehouses.
 
 	"get-log":       Onlookers,
-	"set-log-level": Operators, // who sees all warehouses
+	"set-log-level": Operators, // The token must be for all warehouses.
 
 	"get-drain": Onlookers,
-	"drain":     Operators, // who sees all warehouses
+	"drain":     Operators, // The token must be for all warehouses.
 
 	"list-tokens":  admins,
 	"create-token": admins,
@@ -277,7 +277,8 @@ func Unauthorized(err error) *wire.Problem {
 }
 
 // WhenOver calls cancel if the caller's token ends before the context does, so that a waiting request ends with its
-// token. The caller must call the returned function when the wait is over; it ends the goroutine.
+// token. The code that waits must call the returned function when the wait is over. The returned function ends the
+// goroutine of WhenOver.
 func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	if who.Ended == nil {
 		return func() {}
@@ -294,13 +295,14 @@ func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	return func() { close(done) }
 }
 
-// A client with a wrong token asks again and again. Of its requests, and those of all others, so many have lines of their own.
+// The bounds of the log lines about refused requests, for all callers together. A client with a wrong token asks again
+// and again. In each window, only the first mostRefusalLines requests have a line of their own.
 const (
 	refusalsWindow   = 10 * time.Second
 	mostRefusalLines = 5
 )
 
-// logRefusal tells of a caller that is not known. Tokens are not in it, nor what a client made up.
+// logRefusal logs a refused request of an unknown caller. The line repeats no part of the credential.
 func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Problem) {
 	level := slog.LevelInfo
 	if prob.Code == wire.CodeTokenMissing {

@@ -82,7 +82,7 @@ func AppendJSON(buf *bytes.Buffer, v any) error {
 
 // appendXML appends the value in XML. appendXML replaces characters that the policy of texts forbids by a visible mark,
 // because XML cannot escape most of them. If the encoder has written U+FFFD or a lone carriage return, the value is
-// encoded a second time with its texts marked. That is rare.
+// encoded a second time with its texts marked. A second encoding is rare.
 func appendXML(buf *bytes.Buffer, v any) error {
 	start := buf.Len()
 	if err := xml.NewEncoder(buf).Encode(v); err != nil {

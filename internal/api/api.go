@@ -24,7 +24,7 @@ type Streams interface {
 	Drain()
 }
 
-// Deps are the dependencies of the API. All fields are needed, except those that say what nil means.
+// Deps are the dependencies of the API. All fields are needed, except the fields whose comment gives a meaning to nil.
 type Deps struct {
 	SinkTypes []string // All types of sinks, for the OpenAPI document.
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
@@ -54,7 +54,7 @@ type API struct {
 	ids        requestIDs
 	bounds     bounds
 	callers    *callers
-	refusals   logging.Burst // lines about callers that are not known
+	refusals   logging.Burst // Limits the log lines about unknown callers.
 }
 
 // New makes the API of the rooms.

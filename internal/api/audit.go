@@ -14,8 +14,9 @@ import (
 
 const auditTimeout = 10 * time.Second
 
-// Record writes the audit record of an operation outside of the ledger, in the caller's name, before the operation is
-// done. If Record fails, the caller must not do the operation. Record writes also after the caller has disconnected.
+// Record writes the audit record of an operation outside of the ledger, in the name of the API's caller. A handler
+// calls Record before the operation. If Record fails, the handler must not do the operation. Record also writes after
+// the client has disconnected.
 func Record(ctx context.Context, audit ledger.AuditWriter, c *ledger.Change) error {
 	who := auth.From(ctx).Author()
 	c.By, c.Via = who.By, who.Via
@@ -27,8 +28,8 @@ func Record(ctx context.Context, audit ledger.AuditWriter, c *ledger.Change) err
 // largestState is the largest state, in bytes of JSON, that a record keeps of something outside of the ledger.
 const largestState = 64 << 10
 
-// StateJSON returns a state for an audit record, without secret members. Of a state that is too large it returns only
-// the size.
+// StateJSON returns a state for an audit record, without secret members. If the state is too large, StateJSON returns
+// only its size.
 func StateJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil
@@ -51,7 +52,7 @@ func StateJSON(v any) json.RawMessage {
 	return b
 }
 
-// secretMembers are the names of members that no audit record has.
+// secretMembers are the names of the members that StateJSON removes.
 var secretMembers = []string{"secret", "password", "hash"}
 
 // cleaned removes the secret members at every depth. cleaned changes v.

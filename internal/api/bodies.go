@@ -26,8 +26,8 @@ type bodyRule struct {
 	within   time.Duration // Time for the whole body to arrive.
 }
 
-// mustCheckBodies compiles the rules for bodies from the document, by the id of the operation. It panics if a body
-// cannot be checked for everything that the document says, so that the program does not start.
+// mustCheckBodies compiles the rules for bodies from the document, by the id of the operation. mustCheckBodies panics
+// if the check cannot cover a rule that the document has for a body. Then the program does not start.
 //
 // The bounds move from the operations into the rules. The library would refuse a body of exactly the bound, and would
 // leave its deadline on the connection. The library only reads bodies that checkedBody has already read.
@@ -100,10 +100,11 @@ func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
 // firstBuffer is the most memory that a body gets at first, in bytes. A client can announce any Content-Length.
 const firstBuffer = 1 << 20
 
-// ReadBody reads a body of at most maxBytes bytes that must arrive in time.
+// ReadBody reads a body of at most maxBytes bytes. The whole body must arrive within the duration within.
 //
-// After a body ReadBody removes its read deadline. The server keeps reading from the connection, to notice when the
-// client disconnects. It would take an expired deadline for a disconnect, and end the request.
+// When the body has arrived, ReadBody removes the read deadline from the connection. The server keeps reading from the
+// connection, to notice when the client disconnects. The server would take an expired deadline for a disconnect, and
+// end the request.
 func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within time.Duration) ([]byte, *wire.Problem) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(within)) // A test recorder has no deadlines.
@@ -178,8 +179,8 @@ func bodyProblem(found []body.Fault) *wire.Problem {
 	return prob
 }
 
-// bodyForm returns the media type of a body; without a Content-Type it is JSON. bodyForm ignores charset, because JSON
-// is always UTF-8 (RFC 8259), and XML declares its encoding itself.
+// bodyForm returns the media type of a body. Without a Content-Type the body is JSON. bodyForm ignores charset, because
+// JSON is always UTF-8 (RFC 8259), and XML declares its encoding itself.
 func bodyForm(contentType string) (form Media, isKnown bool) {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))

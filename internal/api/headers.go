@@ -22,7 +22,7 @@ var (
 	Vary = []string{"Accept, Accept-Language, Authorization"}
 )
 
-// secure sets the security headers of every answer. They tell browsers that the answer is data and not a page. A
+// secure sets the security headers of every answer. The headers tell browsers that the answer is data and not a page. A
 // handler that serves pages sets its own values.
 func secure(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = nosniff
@@ -71,8 +71,8 @@ const corsMemory = "600"
 // varyOrigin is a header value that all answers share. Nobody may append to it.
 var varyOrigin = []string{"Origin"}
 
-// shared lets pages of the configured origins call the API (CORS). Without configured origins it adds no headers, and
-// browsers hide answers from pages of other origins.
+// shared lets pages of the configured origins call the API (CORS). Without configured origins, shared adds no headers,
+// and browsers hide answers from pages of other origins.
 func (a *API) shared(next http.Handler) http.Handler {
 	origins := a.deps.HTTP.Origins
 	if len(origins) == 0 {
@@ -104,8 +104,8 @@ func (a *API) shared(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin refuses changing requests from pages of other sites, except the configured origins. Such a page could
-// otherwise act through the browser of a user.
+// sameOrigin refuses requests with methods other than GET, HEAD and OPTIONS from pages of other origins, except the
+// configured origins. Such a page could otherwise act through the browser of a user.
 func (a *API) sameOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	for _, origin := range a.deps.HTTP.Origins {

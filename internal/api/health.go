@@ -37,7 +37,7 @@ func (a *API) unwell() []string {
 	return a.deps.Unwell()
 }
 
-// readyz answers 200 if the node can do its work, and otherwise lists the parts that it lacks.
+// readyz answers 200 if the node can do its work, and otherwise 503 with a list of the parts that are not ready.
 //
 // A fault that stops only a part of the work is listed in a 200. With a 503 a load balancer would remove every node,
 // and one broken part would stop the whole site. The answer has no error texts, because anybody who reaches the address
@@ -104,7 +104,7 @@ func readySchema() *huma.Schema {
 	return schema
 }
 
-// plainOperations describes the operations of this package. They have no parameters.
+// plainOperations describes the operations of this package. These operations have no parameters.
 func plainOperations() []*huma.Operation {
 	simple := func(id, path, summary, form string, schema *huma.Schema, description string) *huma.Operation {
 		return &huma.Operation{

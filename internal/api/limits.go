@@ -73,13 +73,14 @@ const (
 	callersMemory = 10 * time.Minute
 )
 
-// callers is an Authenticator that limits the rate of requests. It counts before and after the wrapped Authenticator:
+// callers is an Authenticator that limits the rate of requests. callers counts before and after the wrapped
+// Authenticator checks a credential:
 //
 //   - An authenticated caller counts by its API token, with a JWT by its subject, and in mode none by its address.
 //   - A credential that was wrong before is not checked again while it comes too often.
-//   - An address that has tried too many different credentials gets a 429 for each further wrong one. A good credential is
-//     always accepted: the address may be a proxy's, and one attacker must not lock out the other callers behind it.
-//     A limit on guessing is not needed, because nobody can guess a token.
+//   - An address that has tried too many different credentials gets a 429 for each further wrong credential. A good
+//     credential is always accepted, because the address may belong to a proxy. One attacker must not lock out the
+//     other callers behind the proxy. A limit on guessing is not needed, because nobody can guess a token.
 type callers struct {
 	auth.Authenticator
 
@@ -168,7 +169,7 @@ func (c *callers) mayTry(t *try) error {
 	return c.refusal(b, t, "this credential was wrong, and comes too often")
 }
 
-// refusal takes a token from the bucket. refusal returns nil if there was one, and a *busyError otherwise.
+// refusal takes a token from the bucket. refusal returns nil if the bucket had a token, and a *busyError otherwise.
 func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	wait := b.take(t.now)
 	if wait == 0 {
@@ -177,7 +178,8 @@ func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	return &busyError{caller: "address " + t.address.String(), wait: wait, news: b.news(t.now), detail: detail}
 }
 
-// failed counts a wrong credential. failed returns why the credential is wrong, or a *busyError if there were too many.
+// failed counts a wrong credential. failed returns why the credential is wrong, or a *busyError if the address has sent
+// too many wrong credentials.
 func (c *callers) failed(t *try, why error) error {
 	if c.limit.Failures == 0 || t.again {
 		return why
@@ -239,7 +241,7 @@ func bucketOf[K comparable](m *aging[K, *bucket], now time.Time, key K, perSecon
 	return b
 }
 
-// tellEvery is the time between two log lines about the same caller.
+// tellEvery is the least time between two log lines about the same caller.
 const tellEvery = time.Minute
 
 // bucket is the token bucket of a caller.
@@ -249,7 +251,7 @@ type bucket struct {
 	logged time.Time // Time of the last log line about the caller.
 }
 
-// take takes a token and returns 0. If there is no token it returns how long the caller must wait.
+// take takes a token and returns 0. If the bucket has no token, take returns how long the caller must wait.
 func (b *bucket) take(now time.Time) time.Duration {
 	r := b.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
@@ -259,7 +261,7 @@ func (b *bucket) take(now time.Time) time.Duration {
 	return wait
 }
 
-// news tells whether the caller is due for a log line, and records that there was one.
+// news tells whether a log line about the caller is due now. If so, news records the time of the line.
 func (b *bucket) news(now time.Time) bool {
 	if now.Sub(b.logged) < tellEvery {
 		return false
@@ -270,8 +272,8 @@ func (b *bucket) news(now time.Time) bool {
 
 // aging is a map that forgets entries that were not used for a while. The map never has more than 2*most entries.
 //
-// It has two halves. A used entry moves to the young half. When the young half is full or old enough, it becomes the
-// old half, and the previous old half is dropped. So every operation takes constant time.
+// An aging has two halves. A used entry moves to the young half. When the young half is full or old enough, it becomes
+// the old half, and the previous old half is dropped. So every operation takes constant time.
 type aging[K comparable, V any] struct {
 	most   int
 	life   time.Duration // While there is room, an entry stays at least this long after its last use.

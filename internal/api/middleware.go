@@ -155,8 +155,8 @@ func operationsOf(doc *huma.OpenAPI) map[string]string {
 	return ids
 }
 
-// traced makes a span for each request, named by its route. Probes, metrics and pages get no span, because they are
-// called all the time and would only fill the traces.
+// traced makes a span for each request, named by its route. Health checks, metrics and pages get no span, because they
+// are called all the time and would only fill the traces.
 func (a *API) traced(routes *router, next http.Handler) http.Handler {
 	if a.deps.Tracer == nil {
 		return next
@@ -225,7 +225,8 @@ func (w *answerRecorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Hijack hands over the connection. Only streams take it, and only for an answer with status 200, so the status is 200.
+// Hijack hands over the connection. Only streams take over a connection, and only for an answer with status 200, so
+// Hijack records 200.
 func (w *answerRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {

@@ -79,8 +79,8 @@ func negotiateHeader(accept string) (Media, bool) {
 	return form, weight > 0
 }
 
-// matches returns how specifically a range names a media type: 0 = not at all, 3 = by its full name. Old Java clients send
-// * for */*.
+// matches returns how specifically a range names a media type: 0 = not at all, 3 = by its full name. Old Java clients
+// send * for */*.
 func matches(name, form, problem string) int {
 	switch {
 	case name == form || name == problem && problem != "":
@@ -107,8 +107,8 @@ func quality(params string) float64 {
 	return 1
 }
 
-// LegacyPath is the path of the old web service. Its clients only understand XML, whatever Accept header their library
-// sends.
+// LegacyPath is the path of the old web service. Clients of the old web service only understand XML, whatever Accept
+// header their library sends.
 const LegacyPath = Base + "/legacy/listNotifications"
 
 // ProblemMedia returns the media type for a problem: the type that the client asked for, or JSON if the client accepts
@@ -191,7 +191,8 @@ func isLanguageTag(s string) bool {
 	return true
 }
 
-// Localize returns the notice in the first of the languages that it has, or the notice itself.
+// Localize returns the notice in the first of the languages that the notice has, or the notice itself if it has none of
+// them.
 func Localize(n *notice.Notice, langs []string) *notice.Notice {
 	for _, lang := range langs {
 		if l := n.Localize(lang); l != n {

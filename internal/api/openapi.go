@@ -63,8 +63,8 @@ func SchemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 	return doc.Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// complete adds to every operation what the library does not know: XML in addition to JSON, the problems, and the
-// roles.
+// complete adds to every operation the parts that the library does not know: XML in addition to JSON, the problems, and
+// the roles.
 func complete(doc *huma.OpenAPI) {
 	problemForms := BothForms("application/problem+json", "application/problem+xml", SchemaOf[wire.Problem](doc))
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
@@ -136,8 +136,8 @@ func nameRoles(doc *huma.OpenAPI) {
 	items.Extensions = map[string]any{"x-enum-varnames": names}
 }
 
-// addXML documents XML for every answer that has JSON. addXML leaves out text/xml, because generators would give its
-// type the same name as that of application/xml.
+// addXML documents XML for every answer that has JSON. addXML leaves out text/xml, because generators would give the
+// types of text/xml and application/xml the same name.
 func addXML(op *huma.Operation, response *huma.Response) {
 	m, ok := response.Content[string(MediaJSON)]
 	if _, has := response.Content[string(MediaXML)]; ok && !has && !plainJSON[op.OperationID] {

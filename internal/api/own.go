@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// This file limits callers whose token is not for all warehouses. It also hides parts of things that belong to no
+// This file limits callers whose token is not for all warehouses. The file also hides parts of things that belong to no
 // single warehouse: rules, silences, files and sinks. Texts are data: a comment, a reason or an error can contain
 // anything about a warehouse, so a caller sees only texts about the caller's own warehouses.
 
@@ -62,7 +62,8 @@ func Denied(code wire.Code, detail string) *wire.Problem {
 	return p
 }
 
-// Yours returns the end of an error text that lists what the token has. The caller knows this list already.
+// Yours returns the end of an error text: a list of the token's warehouses or subscribers. The caller knows this list
+// already.
 func Yours(list []string) string {
 	if len(list) == 0 {
 		return "; your token has none"
@@ -97,9 +98,9 @@ func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus
 	return own
 }
 
-// OwnRun removes data from a run if the token does not allow its scope. Samples have keys and values, and so have error
-// texts after their code. A rule without scopes has data of every warehouse, so only a token for all warehouses sees
-// it.
+// OwnRun removes data from a run if the token does not allow its scope. Samples have keys and values of rows. Error
+// texts can have them, too, after the code. A rule without scopes has data of every warehouse, so only a token for all
+// warehouses sees it.
 func OwnRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	if r == nil || auth.From(ctx).InWarehouse(scope) {
 		return
@@ -137,7 +138,7 @@ func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule st
 	return own
 }
 
-// OwnSinks replaces the last error of each channel, because it can be about a delivery of any warehouse.
+// OwnSinks replaces the error texts of each sink, because such a text can be about a delivery of any warehouse.
 func OwnSinks(list []wire.SinkForm) []wire.SinkForm {
 	own := slices.Clone(list)
 	for i := range own {

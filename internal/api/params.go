@@ -98,7 +98,7 @@ type pageBounds interface{ bounds() (most, preset int) }
 
 // The kinds of lists.
 type (
-	// OfList is a list of things of which a site has few, such as subscriptions.
+	// OfList is a list of things that are few at each site, such as subscriptions.
 	OfList struct{}
 	// OfSearch is a search of notices.
 	OfSearch struct{}
@@ -151,8 +151,9 @@ const (
 const (
 	MaxReason = 200         // Characters of a reason.
 	MaxWait   = time.Minute // The longest wait that a client may ask for.
-	// LongestHold is the longest time for which the server holds back an answer, whatever the client asked for. The answer
-	// is written about a second later, 5 s before common proxies give up after a minute.
+	// LongestHold is the longest time for which the server holds back an answer, whatever the client asked for. The
+	// server writes the answer about a second later. Common proxies give up 5 s after that, because their timeout is
+	// one minute.
 	LongestHold = 54 * time.Second
 )
 

@@ -28,8 +28,8 @@ func encodeProblem(p *wire.Problem, m Media) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// WriteProblem answers with the problem. Plain handlers and middleware use it; the OpenAPI library writes its own
-// problems.
+// WriteProblem answers with the problem. Plain handlers and middleware use WriteProblem; the OpenAPI library writes its
+// own problems.
 func WriteProblem(w http.ResponseWriter, p *wire.Problem, m Media) {
 	p.RequestID = w.Header().Get(requestIDHeader)
 	body := encodeProblem(p, m)

@@ -9,7 +9,7 @@ import (
 // Base is the path of version 1 of the API.
 const Base = "/api/v1"
 
-// maxBody is the maximum size of a body in bytes, if the operation sets no other.
+// maxBody is the maximum size of a body in bytes, if the operation sets no other maximum.
 const maxBody = 64 << 10
 
 // Room is a part of the API: a package below this one, with its own dependencies and operations.
@@ -23,7 +23,8 @@ type Room interface {
 type Operations struct {
 	huma.API
 
-	// Waiters wakes waiting requests when the server stops. A handler that holds back an answer must enter.
+	// Waiters wakes waiting requests when the server stops. A handler that holds back an answer must call
+	// Waiters.Enter.
 	Waiters *Waiters
 
 	plain []plainOperation
@@ -35,13 +36,14 @@ type plainOperation struct {
 	handler   http.HandlerFunc
 }
 
-// Handle adds an operation with a plain handler. Use it for operations that carry most of the load, and for streams.
+// Handle adds an operation with a plain handler. Use Handle for operations that carry most of the load, and for
+// streams.
 func (o *Operations) Handle(op *huma.Operation, handler http.HandlerFunc) {
 	o.plain = append(o.plain, plainOperation{op, handler})
 }
 
-// Operation returns an operation that the OpenAPI library serves. Its handler checks the parameters, so that each fault
-// has the same code everywhere. checkedBody checks its body against the schema.
+// Operation returns an operation that the OpenAPI library serves. The handler of the operation checks the parameters,
+// so that each fault has the same code everywhere. checkedBody checks the body against the schema.
 func Operation(id, method, path, tag, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: Base + path, Tags: []string{tag}, Summary: summary,

@@ -26,7 +26,7 @@ func newRouter() *router {
 	return rt
 }
 
-// HandleFunc registers a handler for "METHOD /path". The OpenAPI library calls it, too.
+// HandleFunc registers a handler for "METHOD /path". The OpenAPI library calls HandleFunc, too.
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	rt.patterns = append(rt.patterns, pattern)
 	rt.ServeMux.HandleFunc(pattern, handler)

@@ -26,7 +26,7 @@ type HTTP struct {
 type bounds struct {
 	header   time.Duration // Time for the headers to arrive.
 	read     time.Duration // Time for the whole request to arrive.
-	write    time.Duration // Time until the client has read the answer, with the longest wait of a poll.
+	write    time.Duration // Time until the client has read the answer, including the longest wait of a poll.
 	idle     time.Duration // Time between two requests.
 	shutdown time.Duration // Time for open requests to end.
 	head     int           // Bytes of the request line and the headers. Above this net/http answers itself, without a problem.
@@ -42,8 +42,8 @@ func defaultBounds() bounds {
 // maxHead is the maximum size of the request line and the headers, in bytes.
 const maxHead = 32 << 10
 
-// Serve answers requests on the listener until the context ends. Then it accepts no more requests, wakes the waiting
-// ones, and gives the others 10 s to finish. It closes the listener. The error is nil after a clean end.
+// Serve answers requests on the listener until the context ends. Then Serve accepts no more requests, wakes the waiting
+// requests, and gives the other requests 10 s to finish. Serve closes the listener. The error is nil after a clean end.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	server := &http.Server{
 		Handler:           a,
@@ -79,13 +79,14 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// Drain ends all streams and all waits of polls, and admits no more. Other requests are answered as before.
+// Drain ends all streams and all waits of polls, and admits no new streams and waits. Other requests are answered as
+// before.
 func (a *API) Drain() {
 	a.waiters.drain()
 	a.deps.Streams.Drain()
 }
 
-// shutdown stops the server. It closes connections that do not end in time.
+// shutdown stops the server. shutdown closes connections that do not end in time.
 func (a *API) shutdown(ctx context.Context, server *http.Server) error {
 	a.Drain()
 	ctx, cancel := context.WithTimeout(ctx, a.bounds.shutdown)
@@ -104,7 +105,7 @@ type TLS struct {
 
 func (t *TLS) config() *tls.Config { return t.Pair.Config(max(t.Least, tls.VersionTLS12)) }
 
-// Waiters are the requests that wait for something new. A shutdown wakes them.
+// Waiters are the requests that wait for something new. A drain or a shutdown wakes them.
 type Waiters struct {
 	mu      sync.Mutex
 	cancel  map[uint64]context.CancelFunc
@@ -112,8 +113,8 @@ type Waiters struct {
 	drained bool
 }
 
-// Enter adds a waiter, whose wait cancel ends. The waiter must call leave when its wait is over. ok is false after
-// drain: then no request may wait.
+// Enter adds a waiter. A drain calls cancel to end the wait. The waiter must call leave when its wait is over. After a
+// drain ok is false, and no request may wait.
 func (ws *Waiters) Enter(cancel context.CancelFunc) (leave func(), ok bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -161,7 +161,7 @@ type PushStatusForm struct {
 	LastErrorAt *time.Time  `json:"lastErrorAt,omitempty" xml:"lastErrorAt,omitempty"`
 }
 
-// BreakerForm is the state of a circuit breaker.
+// BreakerForm is the state of a breaker.
 type BreakerForm struct {
 	State    string     `json:"state" xml:"state" enum:"closed,open,half_open" doc:"open: no delivery is tried. half_open: one delivery is tried, and its result decides"`
 	Since    time.Time  `json:"since" xml:"since"`

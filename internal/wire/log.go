@@ -2,7 +2,7 @@ package wire
 
 import "encoding/xml"
 
-// LogForm is how a node writes its log.
+// LogForm is the level of a node's log: the level now, and the level in the configuration.
 type LogForm struct {
 	XMLName    xml.Name `json:"-" xml:"log"`
 	Node       string   `json:"node" xml:"node" doc:"the node that answers; the level is its own"`
@@ -10,7 +10,7 @@ type LogForm struct {
 	Configured string   `json:"configured" xml:"configured" enum:"debug,info,warn,error" doc:"the level of the configuration, which counts again after a restart"`
 }
 
-// LogLevelAskForm asks for another level.
+// LogLevelAskForm asks for another level of the log.
 type LogLevelAskForm struct {
 	Level string `json:"level" enum:"debug,info,warn,error" doc:"the least level that is written from now on"`
 }

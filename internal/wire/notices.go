@@ -25,7 +25,8 @@ type FoundForm struct {
 	More     []string           `json:"more" xml:"more>kind" doc:"kinds of which there may be more: notices, findings, items" nullable:"false"`
 }
 
-// Add records in More that there may be more of a kind. All says that the list of the kind is complete.
+// Add records in More that there may be more results of a kind. If all is true, the list of the kind is complete, and
+// Add records nothing.
 func (f *FoundForm) Add(kind string, all bool) {
 	if !all {
 		f.More = append(f.More, kind)
@@ -121,8 +122,8 @@ type PageForm struct {
 	ResetForm
 }
 
-// ResetForm says why a cursor is no longer valid. In a page it is empty while the cursor is valid. The type is exported
-// because the schema of a form has only the fields of embedded types that are exported.
+// ResetForm says why a cursor is no longer valid. In a page the form is empty while the cursor is valid. The type is
+// exported because the schema of a form has only the fields of embedded types that are exported.
 type ResetForm struct {
 	Reason ResetReason `json:"resetReason,omitempty" xml:"resetReason,attr,omitempty" doc:"why the cursor is no longer valid"`
 	Missed *int        `json:"missed,omitempty" xml:"missed,attr,omitempty" minimum:"0" doc:"number of notices that were delivered after the cursor and will not be sent any more; absent where it is not known"`
@@ -137,13 +138,13 @@ type NoticeChangeForm struct {
 	Kind string `json:"kind" xml:"kind,attr" enum:"read,acked"`
 }
 
-// UnreadForm is the data of the event unread.
+// UnreadForm is the data of the event named unread in a stream.
 type UnreadForm struct {
 	Unread     int  `json:"unread" doc:"number of unread notices of these subscribers, exact up to 999"`
 	UnreadMore bool `json:"unreadMore" doc:"true where there are more than 999"`
 }
 
-// EndForm is the data of the event end.
+// EndForm is the data of the event named end in a stream.
 type EndForm struct {
 	Reason string `json:"reason" enum:"revoked,expired,shutdown,unavailable,failed"`
 }
@@ -240,7 +241,8 @@ type DeliverForm struct {
 	Until    string `json:"until,omitempty" enum:"sent" doc:"for important: with sent, attempts go on after the notice has expired, until the channel takes it or an operator cancels"`
 }
 
-// SendData is the typed data of a sent notice. It keeps the JSON text, because Go's numbers cannot hold every value.
+// SendData is the typed data of a sent notice. The map keeps the JSON text, because Go's numbers cannot hold every
+// value.
 type SendData map[string]json.RawMessage
 
 // SentForm is the result of sending notices.

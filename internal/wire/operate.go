@@ -77,7 +77,8 @@ type SubscriberFields struct {
 	Channels ChannelsForm `json:"channels,omitempty" xml:"channels,omitempty" doc:"addresses in other channels, by the name of the channel; at most 20 of 2000 bytes each" example:"{\"jpush\":\"170976fa8ab9e6a2b1f\"}"`
 }
 
-// ChannelsForm is addresses by the name of the channel. In XML each is a <channel name=>, in the order of the names.
+// ChannelsForm is addresses by the name of the channel. In XML each address is a <channel name=>, in the order of the
+// names.
 type ChannelsForm map[string]string
 
 // MarshalXML writes the addresses one by one.
@@ -141,8 +142,7 @@ type TypeForm struct {
 	Expires string `json:"expires,omitempty" xml:"-" doc:"another name for retention, as in rules and sent notices. Answers only have retention" example:"72h"`
 }
 
-// TypeDefaultsForm is the defaults of a type: the texts and the sinks of a notice whose rule or sender does not set
-// them.
+// TypeDefaultsForm is the defaults of a type. A notice takes a default where its rule or sender sets no value.
 type TypeDefaultsForm struct {
 	Title    WordsForm         `json:"title,omitempty" xml:"title,omitempty" text:"lines" doc:"templates over the fields, by language. The empty language is for readers of all other languages" example:"{\"en\":\"Refill {{ .bin }}\",\"zh\":\"补货 {{ .bin }}\"}"`
 	Body     WordsForm         `json:"body,omitempty" xml:"body,omitempty" text:"lines" doc:"templates over the fields, by language, as in title"`
@@ -168,7 +168,7 @@ type PreviewTypeForm struct {
 	Type *TypeForm `json:"type,omitempty" doc:"draft that replaces the type; without it, the type in the catalogue is used"`
 }
 
-// TypePreviewForm is the texts and the sinks of a notice of a type whose sender gives only the data.
+// TypePreviewForm is the preview of a notice whose sender gives only the type and the data.
 type TypePreviewForm struct {
 	XMLName  xml.Name          `json:"-" xml:"preview"`
 	Type     string            `json:"type" xml:"type" example:"REP_NOTICE"`
@@ -180,7 +180,7 @@ type TypePreviewForm struct {
 	Deliver  []TypeDeliverForm `json:"deliver" xml:"deliver" nullable:"false"`
 }
 
-// WordsForm is texts by language. In XML each is a <text language=>, in the order of the languages.
+// WordsForm is texts by language. In XML each text is a <text language=>, in the order of the languages.
 type WordsForm map[string]string
 
 // MarshalXML writes the texts one by one.
@@ -196,7 +196,7 @@ func (f WordsForm) Texts() map[string]string {
 	return f
 }
 
-// labelsForm is labels by name. In XML each is a <label name=>, in the order of the names.
+// labelsForm is labels by name. In XML each label is a <label name=>, in the order of the names.
 type labelsForm map[string]string
 
 // MarshalXML writes the labels one by one.
@@ -204,7 +204,7 @@ func (f labelsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return encodeTexts(e, start, f, "label", "name")
 }
 
-// namesForm is names by language. In XML each is a <name language=>, in the order of the languages.
+// namesForm is names by language. In XML each name is a <name language=>, in the order of the languages.
 type namesForm map[string]string
 
 // MarshalXML writes the names one by one.
@@ -226,7 +226,7 @@ func encodeTexts(e *xml.Encoder, start xml.StartElement, texts map[string]string
 	return e.EncodeToken(start.End())
 }
 
-// FieldsForm is fields by name. In XML each is a <field name= type= required=>, in the order of the names.
+// FieldsForm is fields by name. In XML each field is a <field name= type= required=>, in the order of the names.
 type FieldsForm map[string]FieldForm
 
 // MarshalXML writes the fields one by one.

@@ -57,7 +57,7 @@ type ScopeOriginsForm struct {
 	Origins []ScopeOriginForm `json:"origins" xml:"origin" doc:"the rules by id" nullable:"false"`
 }
 
-// ScopeOriginForm is the state of the scopes of a rule that a query lists.
+// ScopeOriginForm is the state of the scopes of one rule, which a query lists.
 type ScopeOriginForm struct {
 	Rule        string             `json:"rule" xml:"rule" doc:"id of the rule" example:"negative-bin-stock"`
 	Source      string             `json:"source,omitempty" xml:"source,omitempty" doc:"source that the query runs on; absent where the node's rule files have no query for the rule" example:"wms"`

@@ -14,7 +14,7 @@ type PreviewAskForm struct {
 	Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"maximum number of rows, findings and notices in each list"`
 }
 
-// PreviewForm is what a rule would do if it ran now.
+// PreviewForm is the preview of a rule: the effect that a run would have now.
 type PreviewForm struct {
 	XMLName   xml.Name          `json:"-" xml:"preview"`
 	Rule      string            `json:"rule" xml:"rule"`
@@ -166,7 +166,7 @@ type DraftForm struct {
 	File     *DraftFileForm     `json:"file,omitempty" xml:"file,omitempty" doc:"present where the request asks for it"`
 }
 
-// DraftFileForm is the file of a rule, and what a draft makes of it.
+// DraftFileForm is the file of a rule, without and with the draft.
 type DraftFileForm struct {
 	Name   string `json:"name" xml:"name"`
 	Before string `json:"before" xml:"before" doc:"the file as the answering node has loaded it"`
@@ -180,7 +180,7 @@ type ChangedFieldForm struct {
 	After  string `json:"after" xml:"after"`
 }
 
-// EffectForm compares the next run of the draft with that of the running version.
+// EffectForm compares the next run of the draft with the next run of the running version.
 type EffectForm struct {
 	From      string    `json:"from" xml:"from" enum:"ledger,old,none" doc:"state from which both versions start. ledger: the state in the ledger. old: as if the running version had made notices of all that it finds now. none: no state"`
 	Running   *SideForm `json:"running,omitempty" xml:"running,omitempty" doc:"result of the running version; absent where it is disabled"`
@@ -195,7 +195,7 @@ type EffectForm struct {
 	Again     KeysForm  `json:"again" xml:"again" doc:"findings with a notice of which only the draft makes another one. These findings also count in one of the other lists"`
 }
 
-// SideForm is the result of one of the two versions.
+// SideForm is the result of one version in an EffectForm: the running version or the draft.
 type SideForm struct {
 	Outcome string `json:"outcome" xml:"outcome" enum:"ok,degraded,failed"`
 	Error   string `json:"error,omitempty" xml:"error,omitempty" doc:"why the version failed, or would not run"`

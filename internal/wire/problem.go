@@ -20,10 +20,10 @@ type Problem struct { //nolint:errname // the RFC's word
 	Challenge  string `json:"-" xml:"-"` // Header WWW-Authenticate; "" = no header.
 }
 
-// Error returns the code and the detail. It makes Problem an error, so that a handler can return a problem.
+// Error returns the code and the detail. The method makes Problem an error, so that a handler can return a problem.
 func (p *Problem) Error() string { return string(p.Code) + ": " + p.Detail }
 
-// GetStatus returns the HTTP status. The OpenAPI library asks for it.
+// GetStatus returns the HTTP status. The OpenAPI library calls GetStatus.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // ContentType returns the media type of a problem for an answer of media type ct.
@@ -34,7 +34,7 @@ func (p *Problem) ContentType(ct string) string {
 	return "application/problem+xml"
 }
 
-// GetHeaders returns the headers that belong to the problem. The OpenAPI library asks for them.
+// GetHeaders returns the headers that belong to the problem. The OpenAPI library calls GetHeaders.
 func (p *Problem) GetHeaders() http.Header {
 	if p.RetryAfter == 0 && p.Challenge == "" {
 		return nil
@@ -60,8 +60,8 @@ func NewProblem(status int, code Code, detail string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
-// Code is the stable name of a problem. Clients switch on codes, so a code is never renamed. docs/reference/api.md explains each
-// code.
+// Code is the stable name of a problem. Clients switch on codes, so a code is never renamed. docs/reference/api.md
+// explains each code.
 type Code string
 
 // Codes of problems. A new code needs an entry in docs/reference/api.md.

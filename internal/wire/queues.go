@@ -228,7 +228,7 @@ type StepForm struct {
 	Terms
 }
 
-// Terms are the terms of a lease.
+// Terms are the fields that LeaseForm and StepForm share: the terms of the leases that a worker asks for.
 type Terms struct {
 	RequestID string `json:"requestId,omitempty" doc:"id of the request. A worker that repeats its last request with the same id gets the same answer, and nothing is done twice. The id belongs to the worker and the token's subject"`
 	Wait      string `json:"wait,omitempty" doc:"wait for an item for at most this time: a duration up to 60s. The server answers after 55s at the latest" example:"25s"`

@@ -176,7 +176,7 @@ type RuleSource struct {
 	Scopes   []string      `json:"-" xml:"-"`
 }
 
-// DiskSource is the text that the node's file has of a rule, where the node runs another version.
+// DiskSource is the text of a rule in the file on the node's disk, where the node runs another version.
 type DiskSource struct {
 	File     string        `json:"file,omitempty" xml:"file,omitempty"`
 	Line     int           `json:"line,omitempty" xml:"line,omitempty"`
@@ -249,7 +249,7 @@ type PartForm struct {
 	Fault   string `json:"fault,omitempty" xml:"fault,omitempty"`
 }
 
-// HeldForm is a reason why a finding makes no notice now.
+// HeldForm is a reason why a finding makes no notice now, or why a delivery of its notice waits.
 type HeldForm struct {
 	Code  string        `json:"code" xml:"code,attr" doc:"stable code of the reason; docs/how-to/ask-why.md lists the codes"`
 	Text  string        `json:"text" xml:"text" doc:"the reason in English, with times in UTC"`

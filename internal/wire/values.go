@@ -24,14 +24,14 @@ func NotNil[T any](list []T) []T {
 	return list
 }
 
-// Payload is the content of an item: any JSON value. In XML it is the JSON text of the value.
+// Payload is the content of an item: any JSON value. In XML an item has the JSON text of the value.
 type Payload json.RawMessage
 
 // MarshalJSON writes the value.
 func (p Payload) MarshalJSON() ([]byte, error) { return json.RawMessage(p).MarshalJSON() }
 
-// UnmarshalJSON keeps the text of the value, without the spaces between its parts. It does not decode the value,
-// because Go's numbers cannot hold every number of JSON.
+// UnmarshalJSON keeps the text of the value, without the spaces between its parts. UnmarshalJSON does not decode the
+// value, because Go's numbers cannot hold every number of JSON.
 func (p *Payload) UnmarshalJSON(data []byte) error {
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
@@ -46,7 +46,7 @@ func (p Payload) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(string(p), start)
 }
 
-// AuditState is a state as JSON. In XML it is the JSON text.
+// AuditState is a state in an audit record, as JSON. In XML a record has the JSON text of the state.
 type AuditState json.RawMessage
 
 // MarshalJSON writes the state unchanged.

@@ -29,20 +29,21 @@ type Fault struct {
 	Message string
 	// Text says that a text violates the policy of texts.
 	Text bool
-	// Syntax says that the body is not JSON, or is JSON that different readers would read differently. Then it is the only
-	// fault.
+	// Syntax says that the body is not JSON, or is JSON that different readers would read differently. A syntax fault
+	// is the only fault of its body.
 	Syntax bool
 }
 
 // Check returns the faults of a body in the order of the text, at most MostFaults. Check reads the body once and keeps
-// no part of it. Check stops at a list or an object with more elements than allowed, so that a hostile body costs no
-// more than a valid body of the same size.
+// no part of it. Check stops at a list or an object with more elements than allowed. So a hostile body costs no more
+// than a valid body of the same size.
 func (s *Schema) Check(src []byte) []Fault {
 	_, faults := s.Read(src)
 	return faults
 }
 
-// Read is Check, and also returns the body. In the returned body each number that stands for a name is a text.
+// Read does the same as Check, and also returns the body. In the returned body, each number that stands for a text has
+// quotes.
 func (s *Schema) Read(src []byte) ([]byte, []Fault) {
 	c := checker{dec: jsontext.NewDecoder(bytes.NewBuffer(src))}
 	err := c.value(s)
@@ -58,7 +59,7 @@ func (s *Schema) Read(src []byte) ([]byte, []Fault) {
 	return c.quoted(src), c.faults
 }
 
-// quoted returns the body with quotes around the numbers that stand for names.
+// quoted returns the body with quotes around the numbers that stand for texts.
 func (c *checker) quoted(src []byte) []byte {
 	if len(c.digits) == 0 {
 		return src
@@ -80,7 +81,7 @@ var errEnough = errors.New("enough faults")
 type checker struct {
 	dec     *jsontext.Decoder
 	faults  []Fault
-	digits  []span // The numbers that stand for names.
+	digits  []span // The numbers that stand for texts.
 	scratch []byte
 }
 
@@ -88,7 +89,7 @@ type checker struct {
 type span struct{ from, to int }
 
 // at converts a pointer to a place such as body.notices[0].title. The decoder must be inside the value of the pointer,
-// because it knows which parts are lists.
+// because only the decoder knows which parts are lists.
 func (c *checker) at(to jsontext.Pointer) string {
 	at, depth := []byte("body"), 0
 	for token := range to.Tokens() {
@@ -316,7 +317,7 @@ func (c *checker) number(s *Schema) error {
 	return nil
 }
 
-// signs has, by the tag of the text, the characters that a number must not contain if it is to stand for that text.
+// signs has the characters that a number must not contain in order to stand for a text, by the tag of the text.
 var signs = map[string]string{digitsOfName: "-+.eE", digitsOfDecimal: "+eE"}
 
 // numeral accepts a number that stands for a text. A number for a name may only have digits, so that a name has only
@@ -357,8 +358,8 @@ func (c *checker) free() error {
 	}
 }
 
-// string reads a text or the name of a member. All texts pass through this method, and it checks that they are valid
-// UTF-8. The returned bytes are valid until the next call.
+// string reads a text or the name of a member. All texts pass through this method, and its decoder refuses texts that
+// are not valid UTF-8. The returned bytes are valid until the next call.
 func (c *checker) string() ([]byte, error) {
 	raw, err := c.dec.ReadValue()
 	if err != nil {

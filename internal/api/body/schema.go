@@ -158,9 +158,9 @@ func shapeOf(of reflect.Type, name string) text.Shape {
 	return text.Line
 }
 
-// The extensions of schemas of texts that may come as numbers, by the struct tag `digits`. The value "true" is for a
-// name that may only have digits, such as the name of a warehouse. The value "decimal" is for a decimal number. For a
-// list, the tag is about the elements.
+// numeralExtensions has the extensions for schemas of texts that may come as numbers, by the value of the struct tag
+// `digits`. The value "true" is for a name that may only have digits, such as the name of a warehouse. The value
+// "decimal" is for a decimal number. For a list, the tag is about the elements.
 var numeralExtensions = map[string]string{digitsOfName: "x-digits", digitsOfDecimal: "x-decimal"}
 
 const (
@@ -178,7 +178,7 @@ func digitsOf(s *huma.Schema) string {
 	return ""
 }
 
-// MarkDigits adds the extension to all schemas whose fields have the tag digits.
+// MarkDigits adds the extension to the schema of each member whose field has the tag digits.
 func MarkDigits(registry huma.Registry) {
 	for name, schema := range registry.Map() {
 		of := registry.TypeFromRef("#/components/schemas/" + name)
@@ -246,5 +246,5 @@ func orNone(bound *int) int {
 	return *bound
 }
 
-// The message of a required member that is missing.
+// missing returns the message for a required member that is missing.
 func missing(name string) string { return fmt.Sprintf(validation.MsgExpectedRequiredProperty, name) }

@@ -214,7 +214,7 @@ func (c *xmlReader) close(n *xmlNode, isNull bool) error {
 }
 
 // object writes the members of an object. If the schema has members, repeated names stay, and Check refuses them. If
-// the schema allows any value, they make a list.
+// the schema allows any value, repeated names make a list.
 func (c *xmlReader) object(n *xmlNode, values []byte) error {
 	again := map[string][]xmlChild{}
 	if n.schema.kind == "" {

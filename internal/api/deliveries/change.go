@@ -161,15 +161,16 @@ func (h *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*
 	return h.changeMany(ctx, in.Body.IDs, f, h.canceling(reason))
 }
 
-// A request changes at most this many deliveries. Each portion is a transaction of its own, so that no other
-// transaction waits long.
+// A request with a filter changes at most portions times portion deliveries. Each portion is a transaction of its own,
+// so that no other transaction waits long.
 const (
 	portion  = maxChangeIDs
 	portions = 20
 )
 
-// ownIDs returns nil if the caller may change the deliveries. ownIDs ignores numbers without a delivery, as the ledger
-// does.
+// ownIDs returns nil if the caller may change the deliveries. For a caller who does not see all warehouses, ownIDs
+// refuses a number without a delivery like a delivery of another warehouse. For other callers the ledger ignores such a
+// number.
 func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	if auth.From(ctx).Everywhere() {
 		return nil
@@ -232,7 +233,8 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 // maxChangeIDs is the maximum number of deliveries that a request can name.
 const maxChangeIDs = 1000
 
-// chosen parses the choice of deliveries. Without a state in the filter, the states of the parameter apply.
+// chosen parses the choice of deliveries. Without a state in the filter, the states of the parameter apply; with held,
+// only pending deliveries are chosen.
 func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{}
 	if (c.Filter == nil) == (len(c.IDs) == 0) {

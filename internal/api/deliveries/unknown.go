@@ -14,9 +14,9 @@ import (
 )
 
 // unknownName returns the problem of a filter whose sink, type or rule does not exist, and nil for any other filter.
-// Callers ask after the filter has chosen no delivery. A sink, a type or a rule that was removed counts as known while
-// the ledger has one of its deliveries in the warehouses of the caller, because operators still cancel such deliveries.
-// A warehouse is never unknown: the node has no list of warehouses.
+// Call unknownName only after the filter has chosen no delivery. A removed sink, type or rule counts as known while the
+// ledger has a delivery of it that the caller may see. Operators still cancel such deliveries. A warehouse is never
+// unknown: the node has no list of warehouses.
 func (h *Handlers) unknownName(ctx context.Context, f *ledger.DeliveryFilter) error {
 	if _, ok := h.deps.Sinks[f.Sink]; f.Sink != "" && !ok {
 		if err := h.unused(ctx, ledger.DeliveryFilter{Sink: f.Sink, Warehouse: f.Warehouse}, h.sinkNotFound(f.Sink)); err != nil {

@@ -7,7 +7,7 @@
 // query share a feed, which polls once for all of them.
 //
 // A mark is written to the ledger first, and then to Redis. A caller reads the inboxes of the token; parameters can
-// only choose among them.
+// only choose among these inboxes.
 //
 // The package does not search. Package search finds notices in the ledger.
 package inbox

@@ -195,8 +195,8 @@ func (f *feed) hand(pg *page.Page) error {
 	return nil
 }
 
-// join makes a stream live. First it brings the live streams and the new stream to the same cursor; notices that arrive
-// in the meantime go to all of them.
+// join makes a stream live. First join brings the live streams and the new stream to the same cursor; notices that
+// arrive in the meantime go to all of them.
 func (f *feed) join(ctx context.Context, s *noticeStream) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()

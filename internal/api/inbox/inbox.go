@@ -18,33 +18,34 @@ type Deps struct {
 	Inbox Inbox
 	Reads ReadState
 	Marks ledger.Marker
-	// RuleCount returns the health of the rules that watch a warehouse. RuleCount is called often, so it may be some
-	// seconds old.
+	// RuleCount returns the health of the rules that watch a warehouse. RuleCount is called often, so its answer may be
+	// some seconds old.
 	RuleCount func(ctx context.Context, warehouse string) wire.RuleCount
 	Streams   *stream.Hub
 	Meter     Meter
 	Logger    *slog.Logger
 }
 
-// Inbox answers polls from the index in Redis. Its errors are those of package page. Version and Poll return within
-// seconds; if Redis does not answer, they return page.ErrUnavailable.
+// Inbox answers polls from the index in Redis. Its errors are the errors of package page. Version and Poll return
+// within seconds; if Redis does not answer, they return page.ErrUnavailable.
 type Inbox interface {
 	// Version returns the version of the page that Poll would return. Version costs much less than Poll.
 	Version(ctx context.Context, q page.Query) (string, error)
 	Poll(ctx context.Context, q page.Query) (page.Page, error)
 	// Wait returns nil as soon as the version has changed, or the context's error if the context ends first.
 	Wait(ctx context.Context, q page.Query, version string) error
-	// Watch calls news whenever one of the subscribers may have something new, until stop is called. news must not block.
+	// Watch calls news whenever one of the subscribers may have something new, until stop is called. news must not
+	// block.
 	Watch(warehouse string, subscribers []string, news func()) (stop func())
 }
 
-// ReadState writes marks to the inbox and sums it up. Its errors are those of package page.
+// ReadState copies marks to inboxes and summarizes inboxes. Its errors are the errors of package page.
 type ReadState interface {
-	// Mark and ReadAll copy to Redis what the ledger has recorded. If they fail, the inbox later fetches it from the
+	// Mark and ReadAll copy marks from the ledger to Redis. If a copy fails, the inbox later reads the marks from the
 	// ledger.
 	Mark(ctx context.Context, marks []delivery.Mark) error
 	ReadAll(ctx context.Context, list []delivery.Watermark) error
-	// UpTo returns the score of a cursor, which is never above the clock of the warehouse.
+	// UpTo returns the score of a cursor. The score is never above the clock of the warehouse.
 	UpTo(ctx context.Context, warehouse, cursor string) (int64, error)
 	Summary(ctx context.Context, q page.Query) (page.Summary, error)
 }
@@ -62,8 +63,8 @@ const (
 
 // Meter counts polls.
 type Meter interface {
-	// PollDone counts a poll. The outcome is one of the Poll… constants. took is the time without the wait for something
-	// new.
+	// PollDone counts a poll. The outcome is one of the Poll… constants. took is the time without the wait for
+	// something new.
 	PollDone(outcome string, took time.Duration)
 }
 

@@ -60,7 +60,7 @@ type legacyList struct {
 }
 
 // lookLegacy returns the list for the answer, or the tag of the list that the client already has. If the list is empty
-// and the client asked to wait, it waits.
+// and the client asked to wait, lookLegacy waits.
 func (h *Handlers) lookLegacy(ctx context.Context, x *legacyExchange) (*legacyList, string, error) {
 	if tag, err := h.unchanged(ctx, &x.exchange); err != nil || tag != "" {
 		return nil, tag, err

@@ -39,7 +39,7 @@ type legacyExchange struct {
 }
 
 // newLegacyExchange reads the request. The answer is always XML, because old clients send any Accept header that their
-// library chooses. It is text/xml if Accept asks for that.
+// library chooses. The answer is text/xml if Accept asks for text/xml.
 func newLegacyExchange(w http.ResponseWriter, r *http.Request, started time.Time) (*legacyExchange, *wire.Problem) {
 	var q legacyRequest
 	prob := api.Params(r.URL.RawQuery, q.set)
@@ -89,7 +89,8 @@ func (q *legacyRequest) set(name, value string) *wire.Problem {
 	return nil
 }
 
-// since returns the first millisecond after last, the last one that the client has seen; 0 = the client has seen none.
+// since returns the first millisecond after last, or 0 for 0. last is the last millisecond that the client has seen, or
+// 0 if the client has seen none.
 func since(last int64) int64 {
 	if last == 0 {
 		return 0

@@ -43,7 +43,7 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 	}
 }
 
-// pageXML and packXML show what a schema cannot: which members are attributes.
+// pageXML and packXML are examples of answers in XML. A schema cannot show which members are attributes.
 const (
 	pageXML = `<notices cursor="…" unread="3" more="false" reset="false"><notice><id>n_…</id><type>REP_NOTICE</type>…` +
 		`<data><bin>A-01</bin><sku>S1</sku><qty>-3</qty></data>…</notice><change id="n_…" kind="read"></change></notices>`

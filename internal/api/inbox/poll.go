@@ -153,7 +153,7 @@ func (h *Handlers) wait(ctx context.Context, x *exchange, version string) (bool,
 	return err == nil, err
 }
 
-// writePage answers 200.
+// writePage answers 200 with the page, and returns the outcome.
 func (h *Handlers) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) string {
 	var next identity
 	if !pg.More {
@@ -237,8 +237,8 @@ func newPageForm(pg *page.Page, langs []string) *wire.PageForm {
 	return form
 }
 
-// localized returns each notice in the first of the languages that it has. localized does not change views, because
-// other requests may share the page.
+// localized returns each notice in the first of the languages that the notice has. localized does not change views,
+// because other requests may share the page.
 func localized(views []notice.View, langs []string) []notice.View {
 	if views == nil {
 		return []notice.View{}
@@ -255,9 +255,9 @@ func localized(views []notice.View, langs []string) []notice.View {
 }
 
 // An entity tag is "<version>-<this>-<next>": the version of the inboxes, the identity of the answered request, and the
-// identity of the next request with the cursor of the page. So while nothing is new, a client gets a 304 at once for
-// the next poll (with the cursor and the tag of its last page), and also for a repeated poll. A tag never matches
-// another warehouse, media type or language. If more follows the page, <next> is 0.
+// identity of the next request with the cursor of the page. So while nothing is new, a client gets a 304 at once for a
+// repeated poll. The client also gets a 304 for the next poll, with the cursor and the tag of its last page. A tag
+// never matches another warehouse, media type or language. If more follows the page, <next> is 0.
 
 const identityLen = 16
 

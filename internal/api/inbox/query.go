@@ -200,8 +200,9 @@ func (p *pollRequest) finish(who *auth.Identity) *wire.Problem {
 	return nil
 }
 
-// own returns the warehouse and the subscribers of a request: those that it names, or else those of the token. own
-// refuses a request that names others than the token allows. names are the names of the two parameters, for problems.
+// own returns the warehouse and the subscribers that the request names, or else the warehouse and the subscribers of
+// the token. own refuses a warehouse or a subscriber that the token does not allow. names are the names of the two
+// parameters, for problems.
 func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
 	warehouse, prob := api.OwnWarehouse(who, names[0], warehouse)
 	if prob != nil {

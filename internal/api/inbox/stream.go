@@ -39,7 +39,7 @@ func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 	s.Serve(w, r, func(ctx context.Context) { h.follow(ctx, s, pg) })
 }
 
-// follow sends the stream all notices up to the present, and then hands the stream to its feed.
+// follow sends the client all notices up to the present, and then hands the stream to its feed.
 func (h *Handlers) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	err := s.catchUp(ctx, pg)
 	if err == nil {
@@ -142,7 +142,7 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 }
 
 // follow queues everything that arrived since the stream caught up. follow returns whether the cursor known is already
-// past all of it.
+// past everything that arrived.
 func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
 	alike := true
 	for {

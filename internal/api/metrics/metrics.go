@@ -147,7 +147,8 @@ func (m *Metrics) DeliveryDone(sink, outcome string, n int) {
 	m.deliveries.WithLabelValues(m.sinks.bounded(sink), outcome).Add(float64(n))
 }
 
-// DeliveryTook records the duration of a delivery. The times come from two machines, whose clocks differ a little.
+// DeliveryTook records the duration of a delivery. The two times can come from two machines with slightly different
+// clocks, so a negative duration counts as 0.
 func (m *Metrics) DeliveryTook(sink string, d time.Duration) {
 	m.took.WithLabelValues(m.sinks.bounded(sink)).Observe(max(d, 0).Seconds())
 }
@@ -181,8 +182,8 @@ func (m *Metrics) StreamEnded(reason string) {
 	m.streamEnds.WithLabelValues(reason).Inc()
 }
 
-// RequestDone counts a request. operation is an id of the OpenAPI document, or one of a few names for requests without
-// an operation.
+// RequestDone counts a request. operation is an id of the OpenAPI document, or (none) for a request without an
+// operation.
 func (m *Metrics) RequestDone(operation string, status int) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx").Inc()
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxNames is the default maximum number of values of a label. Rules and types come and go with their files while the
-// process runs. Names above the maximum are counted together as other.
+// maxNames is the default maximum number of values of a label. Rules and types come and go while the process runs.
+// Names above the maximum are counted together as other.
 const maxNames = 2000
 
 // other is the label value of all names above the maximum.

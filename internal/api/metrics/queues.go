@@ -20,7 +20,7 @@ type Sizer interface {
 }
 
 // Queues has gauges of queues. Queues reads the depths at each scrape. A queue that does not answer in time has no
-// series in that scrape, and does not delay the others or /metrics.
+// series in that scrape. Queues reads all queues at the same time, so a scrape waits at most sizesTimeout.
 type Queues struct {
 	queues map[string]Sizer
 	items  *prometheus.Desc
@@ -89,7 +89,8 @@ func (q *Queues) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// The maximum number of warehouses of a queue with series of their own, and the labels of the rest.
+// The maximum number of warehouses of a queue with series of their own, the label of the rest, and the label of items
+// without a warehouse.
 const (
 	mostWarehouses  = 100
 	otherWarehouses = "(other)"

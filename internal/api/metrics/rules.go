@@ -23,12 +23,13 @@ type RuleState struct {
 }
 
 // ruleStates are the states of a rule in a scope. Each state has a series, so the sum over the states is the number of
-// all rules.
+// rules, each scope counted.
 var ruleStates = []string{"ok", "degraded", "failing", "late", "unverified", "disabled"}
 
-// Rules has gauges of rules. Rules reads their state at each scrape. Its values are the same on every node. Rules are a
-// label, because a person is responsible for each rule. Scopes are no label: a site with 2,000 rules in 30 warehouses
-// would have 60,000 series of each kind. `tallyman rules show` and GET /status tell the scope.
+// Rules has gauges of rules. Rules reads their state at each scrape. The values are the same on every node, unless a
+// node alone cannot reach a source. Rules are a label, because a person is responsible for each rule. Scopes are no
+// label: a site with 2,000 rules in 30 warehouses would have 60,000 series of each kind. `tallyman rules show` and GET
+// /status tell the scope.
 type Rules struct {
 	metrics                  *Metrics
 	read                     func(ctx context.Context) []RuleState
@@ -141,8 +142,8 @@ func (m *Metrics) withSeries(ids []string, sums map[string]*ruleSum) []string {
 	return kept
 }
 
-// CapRules sets the maximum number of rules that have series while they are well; 0 = 2,000. Call it before anything is
-// counted.
+// CapRules sets the maximum number of rules that have series while they are well; 0 = 2,000. Call CapRules before
+// anything is counted.
 func (m *Metrics) CapRules(most int) { m.rules.most = most }
 
 // outcomes are the outcomes of runs.

@@ -19,8 +19,8 @@ import (
 // Clock reads the ledger's clock, and confirms a clock that went ahead.
 type Clock struct {
 	Ledger ledger.Clock
-	// Changed reads the state of the clock again, so that a confirmation is in force on this node before the answer. The
-	// other nodes follow.
+	// Changed reads the state of the clock again, so that a confirmation is in force on this node before the answer.
+	// The other nodes follow.
 	Changed func(ctx context.Context) error
 	// Now returns the time of the rules, and Machine the time of the machine. The clock of the rules runs Rate times as
 	// fast.

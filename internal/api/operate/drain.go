@@ -16,7 +16,7 @@ import (
 type Drain interface {
 	// DrainForm says how far the drain is.
 	DrainForm() wire.DrainForm
-	// AskDrain begins the drain. It returns at once.
+	// AskDrain begins the drain, and returns at once.
 	AskDrain()
 }
 
@@ -39,7 +39,7 @@ func (h *Handlers) getDrain(context.Context, *struct{}) (*drainOutput, error) {
 	return &drainOutput{Body: h.deps.Drain.DrainForm()}, nil
 }
 
-// drainState is what a record keeps of a drain.
+// drainState is the state of a drain in an audit record.
 type drainState struct {
 	State string `json:"state"`
 }

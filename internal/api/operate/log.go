@@ -17,11 +17,11 @@ import (
 // Log is the log of the node that answers.
 type Log struct {
 	Node       string
-	Level      *slog.LevelVar // of the log, changed while the node runs
-	Configured slog.Level     // what the configuration says
+	Level      *slog.LevelVar // Level of the log; an operator can change the level while the node runs.
+	Configured slog.Level     // Level in the configuration.
 }
 
-// form is how the log is written now.
+// form returns the present level of the log and the level in the configuration.
 func (l *Log) form() wire.LogForm {
 	return wire.LogForm{Node: l.Node, Level: logging.LevelName(l.Level.Level()), Configured: logging.LevelName(l.Configured)}
 }
@@ -44,7 +44,7 @@ func (h *Handlers) getLog(context.Context, *struct{}) (*logOutput, error) {
 	return &logOutput{Body: h.deps.Log.form()}, nil
 }
 
-// logState is what a record keeps of a level.
+// logState is a level of the log in an audit record.
 type logState struct {
 	Level string `json:"level"`
 }
@@ -55,7 +55,7 @@ func (h *Handlers) setLogLevel(ctx context.Context, in *logLevelInput) (*logOutp
 		return nil, prob
 	}
 	level, ok := logging.ParseLevel(in.Body.Level)
-	if !ok { // the schema has the levels, too
+	if !ok { // The schema of the body has checked the level already.
 		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "level: there is no such level")
 	}
 	before := h.deps.Log.form()

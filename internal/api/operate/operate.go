@@ -39,10 +39,10 @@ type Audit interface {
 }
 
 // Rules returns the rules of the node. A caller with some warehouses sees only the silences that may concern these
-// warehouses, and the rules decide which silences may.
+// warehouses. The rules decide which silences may concern a warehouse.
 type Rules interface {
-	// InForce returns the rules of the node, with disabled rules. Reach describes all notices that these rules can make;
-	// it is another pointer after the rules have changed.
+	// InForce returns the rules of the node, also the disabled rules. Reach describes all notices that these rules can
+	// make. After a change of the rules, Reach returns another pointer.
 	InForce() []*rules.Rule
 	Reach() *rules.Reach
 }

@@ -39,7 +39,7 @@ func Unserved(r *rules.Reach, typ, warehouse string) string {
 type noticeMatches struct {
 	mu    sync.Mutex
 	reach *rules.Reach    // The rules that the answers are for.
-	by    map[string]bool // By the texts of the matchers.
+	by    map[string]bool // By the texts of the matchers and the labels of the types.
 }
 
 // mostMatched is the maximum number of cached answers.
@@ -92,8 +92,8 @@ func mayHaveKey(r *rules.Rule, m silence.Matcher) bool {
 	return len(values) == len(r.Key)
 }
 
-// reach describes all notices that the answering node can foresee: those of its rules, and those that business systems
-// can send.
+// reach describes all notices that the answering node can foresee: the notices of its rules, and the notices that
+// business systems can send.
 type reach struct {
 	matchCache *noticeMatches
 	rules      *rules.Reach

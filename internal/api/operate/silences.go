@@ -24,13 +24,13 @@ import (
 // Silences reads and changes silences.
 type Silences struct {
 	Ledger ledger.Silences
-	Now    func() time.Time // On the engine's clock, which decides whether a silence is active.
-	// Changed reads the silences from the ledger again, so that a change is in force on this node before the answer. The
-	// other nodes follow.
+	Now    func() time.Time // By the engine's clock, which decides whether a silence is active.
+	// Changed reads the silences from the ledger again, so that a change is in force on this node before the answer.
+	// The other nodes follow.
 	Changed func(ctx context.Context) error
 }
 
-// mostSilences is the maximum number of silences that have not ended. Each of them is checked for every notice.
+// mostSilences is the maximum number of silences that have not ended. Each such silence is checked for every notice.
 const mostSilences = 1000
 
 func (h *Handlers) registerSilences(operations huma.API) {
@@ -129,7 +129,7 @@ func (h *Handlers) warnOne(ctx context.Context, s *silence.Silence, form *wire.S
 func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
 	s, err := h.deps.Silences.Ledger.Silence(ctx, id)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // Another warehouse's silence looks like one that does not exist.
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // A silence of another warehouse looks like a silence that does not exist.
 		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; the ledger only keeps ended silences for its retention time")
 	case err != nil:
 		return s, api.LedgerFailed(ctx, h.log, err)

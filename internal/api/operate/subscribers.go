@@ -31,7 +31,7 @@ func (h *Handlers) registerSubscribers(operations huma.API) {
 }
 
 // inBook returns nil if the caller may read and change the address book. An entry belongs to no warehouse. A reader
-// learns addresses of people in any warehouse, and a writer can redirect mails of any warehouse, so the token must be
+// learns addresses of people in any warehouse, and a writer can redirect mails of any warehouse. So the token must be
 // for all warehouses.
 func inBook(ctx context.Context) *wire.Problem {
 	return api.InWarehouse(auth.From(ctx), auth.AllWarehouses)
@@ -191,5 +191,5 @@ func (p *subscriberPage) parse() (after string, limit int, prob *wire.Problem) {
 	return string(id), limit, nil
 }
 
-// subscriberCursor is the content of a cursor: the last entry of a page.
+// subscriberCursor returns the cursor of a page: the encoded id of its last entry.
 func subscriberCursor(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }

@@ -49,7 +49,7 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 	return out, nil
 }
 
-// createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
+// createSubscription answers POST /subscriptions: 201, or 200 where the subscription existed already.
 func (h *Handlers) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
 	if err := h.types().Name(ctx, &in.Body.Type); err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
@@ -69,7 +69,7 @@ func (h *Handlers) createSubscription(ctx context.Context, in *subscriptionInput
 	return out, nil
 }
 
-// importSubscriptions answers POST /subscriptions/import: all or none.
+// importSubscriptions answers POST /subscriptions/import. The ledger adds all subscriptions of the list or none.
 func (h *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
 	names := make([]*string, len(in.Body.Subscriptions))
 	for i := range names {
@@ -244,7 +244,7 @@ func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) 
 	return filter, nil
 }
 
-// subscriptionCursor is the content of a cursor: the last subscription of a page.
+// subscriptionCursor returns the cursor of a page: its last subscription, encoded.
 func subscriptionCursor(s ledger.Subscription) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(s.Type + "\n" + s.Warehouse + "\n" + s.Subscriber))
 }

@@ -77,7 +77,7 @@ func (h *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensO
 	return &tokensOutput{Body: wire.TokensForm{Tokens: auth.TokenForms(list, ended, time.Now())}}, nil
 }
 
-// ownTokens returns the tokens that the caller may see and revoke: those without other warehouses than the caller's.
+// ownTokens returns the tokens that the caller may see and revoke. The caller must have all warehouses of such a token.
 func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 	list, err := h.deps.Tokens.ListTokens(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem
 	return slices.DeleteFunc(list, func(t ledger.Token) bool { return slices.ContainsFunc(t.Warehouses, foreign) }), nil
 }
 
-// ownToken returns the caller's token with the id.
+// ownToken returns the token with the id, if the caller may see and revoke the token.
 func (h *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
 	list, prob := h.ownTokens(ctx)
 	if prob != nil {
@@ -112,7 +112,7 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 	}
 	who := auth.From(ctx)
 	if !force {
-		list, err := h.deps.Tokens.ListTokens(ctx) // Also of other warehouses: their admins count.
+		list, err := h.deps.Tokens.ListTokens(ctx) // Also tokens of other warehouses, because their admins count.
 		if err != nil {
 			return nil, api.LedgerFailed(ctx, h.log, err)
 		}

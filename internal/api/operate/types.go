@@ -59,8 +59,8 @@ func (h *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, erro
 	return &typeOutput{Body: view.NewTypeForm(&t)}, nil
 }
 
-// createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
-// is in force.
+// createType answers POST /types. If two requests create the same code at the same moment, both succeed, and the later
+// type is in force.
 func (h *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
 	t, prob := h.parseType(&in.Body)
 	if prob != nil {

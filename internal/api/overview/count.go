@@ -9,7 +9,7 @@ import (
 )
 
 // A notice can reach the ledger later than its creation time says. Counts of an hour or a minute are final this long
-// after its end.
+// after the end of the hour or the minute.
 const (
 	hourSettles   = 5 * time.Minute
 	minuteSettles = 2 * time.Minute
@@ -50,7 +50,7 @@ func (t tallies) add(cell ledger.Cell, n tally) {
 	t[cell] = tally{sum.count + n.count, sum.urgent + n.urgent}
 }
 
-// count counts the notices that are not counted yet. After an error it keeps the counts so far.
+// count counts the notices that are not counted yet. After an error, count returns the counts so far and the error.
 func (c *noticeCounts) count(ctx context.Context, now time.Time) (counted, error) {
 	first, over := now.Truncate(time.Hour).Add(-(hoursShown-1)*time.Hour), now.Add(-hourSettles).Truncate(time.Hour)
 	err := c.countHours(ctx, first, over)
@@ -99,7 +99,7 @@ func cellOf(n *ledger.NoticeCount) ledger.Cell {
 
 func tallyOf(n *ledger.NoticeCount) tally { return tally{n.Count, n.Urgent} }
 
-// countMinutes counts the minutes since a time that can still grow.
+// countMinutes counts the minutes from since on whose counts can still grow.
 func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) error {
 	from := since
 	if c.settled.After(since) && c.settled.Before(now) {

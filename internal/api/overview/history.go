@@ -100,8 +100,8 @@ type span struct {
 	step     time.Duration
 }
 
-// span parses the period, and chooses the shortest step whose samples cover all of it. The period is extended to whole
-// steps.
+// span parses the period, and chooses the shortest step whose samples cover the whole period. The period is extended to
+// whole steps.
 func (in *historyInput) span(now time.Time) (span, *wire.Problem) {
 	if len(in.Types) > maxTypes {
 		return span{}, api.BadParameter("type is given more than 100 times")

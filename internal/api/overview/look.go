@@ -13,8 +13,9 @@ import (
 	"tallyman/internal/wire"
 )
 
-// The least time between two looks, and the time for one look. If the ledger takes long, looks are less frequent: a
-// look takes at most a tenth of the time, so that nine tenths remain for other work.
+// The least time between two looks, and the time for one look. If the ledger takes long, looks are less frequent. A
+// look of up to one second takes at most a tenth of the time, so that nine tenths remain for other work. After a longer
+// look, the next look may begin 10 s after the beginning of the last look.
 const (
 	lookEvery   = 2 * time.Second
 	lookTimeout = 10 * time.Second
@@ -25,7 +26,7 @@ const (
 type lookout struct {
 	deps *Deps
 
-	mu    sync.Mutex // Held during a look. Other callers wait for it and share its result.
+	mu    sync.Mutex // Held during a look. Other callers wait for the look and share its result.
 	last  *outlook
 	next  time.Time // The time of the next look.
 	count noticeCounts
@@ -125,8 +126,8 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm
 	return out, err
 }
 
-// askQueues reads the depths of the queues, and returns whether all have answered. A queue that does not answer keeps
-// its earlier values.
+// askQueues reads the depths of the queues, and returns whether all queues have answered. A queue that does not answer
+// keeps its earlier values.
 func (l *lookout) askQueues(ctx context.Context, o *outlook) bool {
 	all := true
 	for _, name := range slices.Sorted(maps.Keys(l.deps.Queues)) {

@@ -27,7 +27,7 @@ type outlook struct {
 	counts   view.PendingCounts // Counts of deliveries by sink.
 	stale    []string
 
-	staleSince time.Time // When the first look without all parts was; all looks since then lacked a part.
+	staleSince time.Time // Time of the first look that lacked a part; all looks since then lacked a part.
 }
 
 // form returns the outlook for these warehouses; none = all warehouses. Texts that belong to no warehouse are only for

@@ -22,12 +22,13 @@ import (
 type Deps struct {
 	Ledger Ledger
 	Rules  Rules
-	// Standing returns the state of the rules by their last runs. With an error it returns the state without the runs.
+	// Standing returns the state of the rules by their last runs. Together with an error, Standing returns the state
+	// without the runs.
 	Standing  func(ctx context.Context) ([]engine.RuleStatus, error)
 	RuleFiles func() view.RuleFiles
 	// Node returns the node and its dependencies. Node returns within seconds.
 	Node func(ctx context.Context) NodeReport
-	// Status returns the state of the whole. Status also returns a report if some parts cannot be read.
+	// Status returns the report for GET /status, even if some parts cannot be read.
 	Status func(ctx context.Context) (wire.StatusReport, error)
 	Queues map[string]view.ServedQueue // By name; may be empty.
 	Sinks  map[string]view.ServedSink  // By name.
@@ -44,7 +45,7 @@ type Meter interface {
 	SampleFailed()
 }
 
-// Ledger reads what an overview counts, and keeps the samples.
+// Ledger reads the counts for an overview, and keeps the samples.
 type Ledger interface {
 	ledger.Overviews
 	ledger.Samples

@@ -25,12 +25,12 @@ const (
 	mostRecorded  = 200
 )
 
-// samplePause is the shortest pause between two samples by the machine's timer. Without it, a fast clock of the rules
-// (demo) could make many samples in a second.
+// samplePause is the shortest pause between two samples by the machine's timer. Without the pause, a fast clock of the
+// rules (demo) could make many samples in a second.
 const samplePause = time.Second
 
-// Sample records a sample each minute until ctx ends. Every node runs it, and the node that claims the minute records
-// it.
+// Sample records a sample each minute until ctx ends. Every node runs Sample, and the node that claims the minute
+// records the sample.
 func (h *Handlers) Sample(ctx context.Context) {
 	for {
 		err := h.sample(ctx)

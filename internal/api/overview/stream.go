@@ -94,7 +94,7 @@ type watcher struct {
 
 func (s *watcher) Drop() { s.all.drop(s) }
 
-func (s *watcher) Release() {} // Before it is live, a watcher is a member of nothing.
+func (s *watcher) Release() {} // Nothing to do: only a live watcher is in watchers, and Drop removes the watcher there.
 
 // watchers are the open streams of overviews. While there are streams, one goroutine looks for all of them.
 type watchers struct {
@@ -147,8 +147,8 @@ func (all *watchers) run(ctx context.Context) {
 	}
 }
 
-// hand sends the overview to each stream for which it has changed. Streams for the same warehouses share the encoded
-// event.
+// hand sends the overview to each stream for which the overview has changed. Streams for the same warehouses share the
+// encoded event.
 func (all *watchers) hand(o *outlook) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -187,7 +187,7 @@ func newEvent(o *outlook, s *watcher) *event {
 	return &event{b.Bytes(), string(text)}
 }
 
-// seenEvery is the time between two events if only values have changed that change with time alone.
+// seenEvery rounds the times of the nodes' signs of life, so that these times alone cause an event about every 15 s.
 const seenEvery = 15 * time.Second
 
 // lasting returns the overview without the values that change with time alone.

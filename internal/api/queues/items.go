@@ -136,7 +136,7 @@ func (h *Handlers) listFailed(ctx context.Context, queue string, err error) *wir
 	return api.BadParameter(invalid.Field + ": " + invalid.Message)
 }
 
-// parse parses the query. A cursor carries the number of items in the pages before it, for their ranks.
+// parse parses the query. A cursor carries the number of items in the pages before the cursor, so that the ranks go on.
 func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
 	query = item.Query{State: item.Ready, Limit: api.DefaultItems}
 	if query.Test, prob = in.Test.Parse("test"); prob != nil {

@@ -108,7 +108,7 @@ func (h *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// oneOp does a step with one operation. If the operation fails, it returns the problem.
+// oneOp does a step with one operation. If the operation fails, oneOp returns the problem.
 func (h *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
 	q, prob := h.queue(name)
 	if prob != nil {
@@ -177,7 +177,7 @@ const (
 // needs are the fields of an operation. The need of store for delay is also its need for days.
 type needs struct{ attempt, delay, lease, worker, force, set need }
 
-// needsOf has the fields of each operation.
+// needsOf returns the fields of an operation.
 func needsOf(kind item.OpKind) needs {
 	switch kind {
 	case item.Ack, item.Release:

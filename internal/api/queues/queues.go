@@ -85,8 +85,8 @@ func callerOf(ctx context.Context, worker string) item.Caller {
 	return c
 }
 
-// subjectName returns the name of a subject in queues. subjectName is the subject itself if the subject is a valid
-// name. Otherwise it is a part of the subject and a hash of the subject, so that two subjects never get the same name.
+// subjectName returns the name of a subject in queues. The name is the subject itself if the subject is a valid name.
+// Otherwise the name is a part of the subject and a hash of the subject, so that two subjects never get the same name.
 func subjectName(subject string) string {
 	name := api.TraceName(subject)
 	if name == subject {
@@ -96,7 +96,8 @@ func subjectName(subject string) string {
 	return name[:min(len(name), item.MaxName-len(sum))] + ":" + hex.EncodeToString(sum[:8])
 }
 
-// scopeWithin returns the warehouses of a request: the one that it names, or else all warehouses of the token.
+// scopeWithin returns the warehouses of a request: the warehouse that the request names, or else all warehouses of the
+// token.
 func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Problem) {
 	if warehouse == "" {
 		return view.ScopeOf(who), nil
@@ -136,8 +137,8 @@ func (h *Handlers) queueFor(ctx context.Context, name string) (*view.ServedQueue
 	return q, by(ctx, &c), prob
 }
 
-// queueFailed converts an error of a queue to a problem. list is the member of the body that the index in the error
-// counts, or "" if the request is about one item.
+// queueFailed converts an error of a queue to a problem. list is the name of the body's list that the index in the
+// error counts, or "" if the request is about one item.
 func (h *Handlers) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
 		return api.InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})

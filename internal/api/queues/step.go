@@ -98,8 +98,8 @@ func (h *Handlers) step(ctx context.Context, name string, s item.Step) (item.Ste
 	return done, nil
 }
 
-// stepAndWait does a step with a wait. The wait ends when the client's time is over, when the client disconnects, or
-// when the server stops.
+// stepAndWait does a step with a wait. The wait ends when the client's time is over, when the client disconnects, when
+// the client's token ends, or when the server stops.
 func (h *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
 	if s.Wait == 0 || s.Max == 0 {
 		return q.Step(ctx, s)
@@ -140,8 +140,9 @@ func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 // giveBackTimeout is how long a request may go on after its client has disconnected.
 const giveBackTimeout = 5 * time.Second
 
-// giveBack releases the items that were leased for a client that disconnected before the answer. Do not call it for a
-// request with a requestId: its client can repeat the request and get the same items.
+// giveBack releases items that were leased for a client who disconnected before the answer, or whose token has ended.
+// If the client disconnected, do not call giveBack for a request with a requestId. The client can repeat such a request
+// and get the same items.
 func (h *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name string, s item.Step, items []item.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
@@ -204,8 +205,9 @@ func parseStep(f *wire.StepForm) (item.Step, *wire.Problem) {
 	return s, nil
 }
 
-// orderOf returns the order of a caller: an operation that needs an audit record. The ledger writes the record in the
-// transaction that copies the moves from Redis. asked has further details for the record, or is nil.
+// orderOf returns the order of a caller: an operation that needs an audit record. The ledger writes the record in one
+// transaction with the change: the moves of the items, the pause or the settings. asked has further details for the
+// record, or is nil.
 func orderOf(ctx context.Context, action, object string, asked any) *item.Order {
 	who := auth.From(ctx).Author()
 	return &item.Order{By: who.By, Via: string(who.Via), Action: action, Object: object, Asked: api.StateJSON(asked)}

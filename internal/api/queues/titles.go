@@ -17,9 +17,9 @@ type Notices interface {
 	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
-// title sets the titles of items that were made from notices, in the first of the languages that the notice has. The
-// payload only has the title in the first language of the site. If the notice is gone or cannot be read now, the item
-// gets no title.
+// title sets the titles of items that were made from notices, in the first of the client's languages that the notice
+// has. The payload only has the title in the first language of the site. If the notice is gone or cannot be read now,
+// the item gets no title.
 func (h *Handlers) title(ctx context.Context, language string, items ...*wire.ItemForm) {
 	sources := map[string][]*wire.ItemForm{} // By the id of the notice.
 	for _, it := range items {

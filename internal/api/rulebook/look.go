@@ -107,8 +107,9 @@ func (h *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput,
 	return &rulesOutput{form}, nil
 }
 
-// addSwitches adds the switches of all rules, and the switches of rules that no file has. For the latter the caller
-// sees only switches of allowed scopes, because nobody knows which warehouses a removed rule had.
+// addSwitches adds the switch that stops all rules, and the switches of rules and scopes that no file has. Among
+// switches that no file has, the caller sees only switches of allowed scopes, because nobody knows which warehouses a
+// removed rule had.
 func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
 	known := map[string]bool{}
 	for i := range rules {
@@ -182,7 +183,8 @@ func (h *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, er
 	return &runsOutput{form}, nil
 }
 
-// runsOf returns the latest runs of a rule that were due in the time, in the caller's scopes or in one scope.
+// runsOf returns the latest runs of a rule that were due between since and until, in the caller's scopes or in one
+// scope.
 func (h *Handlers) runsOf(ctx context.Context, id string, scope *string, since, until time.Time, limit int) ([]ledger.Run, *wire.Problem) {
 	if auth.From(ctx).Everywhere() {
 		if err := h.deps.Rules.Find(id, scope); err != nil {

@@ -26,20 +26,22 @@ import (
 // Deps are the dependencies of the room.
 type Deps struct {
 	Rules Rules
-	// History is the ledger. RuleFiles returns what the node knows about its rule files. Reload reads them again in the
-	// name of a caller. It records the changes in the audit before they come into force; otherwise it returns
-	// ledger.ErrNotRecorded.
+	// History is the ledger. RuleFiles returns the state of the rule files on the node. Reload reads the rule files
+	// again in the name of a caller. Reload records the changes in the audit before they come into force. If the record
+	// cannot be written, Reload returns ledger.ErrNotRecorded.
 	History   RuleHistory
 	RuleFiles func() view.RuleFiles
 	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
 	// Preview tries a rule and writes nothing. Its errors are *engine.UnknownError, engine.ErrManyScopes,
-	// *authoring.AtError, authoring.ErrBusy, those of preview.Run, and the ledger's.
+	// *authoring.AtError, authoring.ErrBusy, engine.ErrSourceBusy, the errors of preview.Run, and the errors of the
+	// ledger.
 	Preview func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
-	// Rewind moves watermarks, or counts what would follow. Its errors are those of authoring.Node.Rewind.
+	// Rewind moves watermarks, or counts the rows and notices that would follow. Its errors are the errors of
+	// authoring.Node.Rewind.
 	Rewind func(ctx context.Context, q authoring.RewindRequest) ([]authoring.RewoundScope, error)
 	// RuleSource returns the text of a rule. Its error is *engine.UnknownError.
 	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
-	// Draft tries another text of a rule and writes nothing. Its errors are those of Preview.
+	// Draft tries another text of a rule and writes nothing. Its errors are the errors of Preview.
 	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Scopes Scopes
 	Audit  ledger.AuditWriter
@@ -101,7 +103,8 @@ type Rules interface {
 	Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error
 	RunNow(ctx context.Context, rule string, scope *string, order func(*engine.RequestedFiring) error) (*engine.RequestedFiring, error)
 	Switches() []ledger.Switch
-	// Status returns the state of every rule, and Scopes that of one rule. Find tells whether a rule and a scope exist.
+	// Status returns the state of every rule, and Scopes the state of one rule. Find returns an *engine.UnknownError if
+	// the rule or the scope does not exist.
 	Status(ctx context.Context) ([]engine.RuleStatus, error)
 	Scopes(ctx context.Context, rule string) ([]engine.RuleStatus, error)
 	Find(rule string, scope *string) error

@@ -126,7 +126,7 @@ func newFoundFindingForm(f *ledger.FoundFinding) wire.FoundFindingForm {
 	return form
 }
 
-// findItems searches queue by queue, and returns the items with the latest push of all.
+// findItems searches queue by queue, and returns the items with the latest push over all queues.
 func (h *Handlers) findItems(ctx context.Context, _ *findInput, f ledger.TextFilter, into *wire.FoundForm) error {
 	f.Until = time.Now().Add(findTime)
 	into.Items = []wire.FoundItemForm{}

@@ -21,7 +21,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// Ledger reads notices, and what belongs to them.
+// Ledger searches notices, findings and items, and reads the trace of a notice.
 type Ledger interface {
 	ledger.Search
 	ledger.DeliveryList
@@ -135,7 +135,7 @@ func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchO
 	return out, nil
 }
 
-// searchedWarehouses returns the requested warehouses, or else those of the token. searchedWarehouses refuses
+// searchedWarehouses returns the requested warehouses, or else the warehouses of the token. searchedWarehouses refuses
 // warehouses that the token does not allow.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {

@@ -96,8 +96,8 @@ func textsOf(n *notice.Notice) []wire.NoticeTextForm {
 	return texts
 }
 
-// runOf returns the run that made the notice, if the ledger still has it. The caller only sees data in it if the token
-// allows the scope.
+// runOf returns the run that made the notice, if the ledger still has it. The caller only sees data of the run if the
+// token allows the scope.
 func (h *Handlers) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, error) {
 	if n.Status == notice.Sent {
 		return nil, nil //nolint:nilnil // no run made it

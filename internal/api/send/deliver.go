@@ -25,7 +25,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// deliver returns the sinks of a notice: those that it names, or else those of its type, or else the inbox.
+// deliver returns the sinks of a notice: the sinks that the notice names, or else the sinks of its type, or else the
+// inbox.
 func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Type, expires time.Duration) []ledger.Target {
 	recipients := s.recipients(at, f.Recipients)
 	forms, from := f.Deliver, at
@@ -198,7 +199,8 @@ func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	return within
 }
 
-// newSending returns the identity of a request: its sender and its key. A request without a key cannot be repeated.
+// newSending makes the noticeMaker of a request, with the sender, the key and a hash of the request. newSending refuses
+// an invalid key, and a warehouse that the token does not allow. A request without a key cannot be repeated.
 func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
@@ -229,8 +231,8 @@ func (h *Handlers) newMaker(who *auth.Identity) *noticeMaker {
 	return s
 }
 
-// digest returns a hash of the request and its content. The notices carry it as their episode. So a repeated request is
-// recognized, and a different request under the same key is refused.
+// digest returns a hash of the request and its content. The notices carry the hash as their episode. So a repeated
+// request is recognized, and a different request under the same key is refused.
 func (s *noticeMaker) digest(form *wire.SendForm) (string, error) {
 	content, err := json.Marshal(form) // Members are in a fixed order, and numbers as they were written.
 	if err != nil {

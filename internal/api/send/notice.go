@@ -33,7 +33,7 @@ type noticeMaker struct {
 	episode string         // Episode of all notices: a hash of the request.
 	now     time.Time
 	targets map[string]TargetKind
-	// addresses is as in Sends.
+	// addresses is Sends.Addresses.
 	addresses map[string]string
 	types     catalog.Catalog
 	bound     map[string]typeWords // By type.
@@ -107,7 +107,7 @@ func (s *noticeMaker) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 	return &typ
 }
 
-// expiry returns the time when the notice expires.
+// expiry returns the lifetime of the notice, from its creation until it expires.
 func (s *noticeMaker) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) time.Duration {
 	if f.Expires == "" {
 		return typ.Retention
@@ -136,7 +136,8 @@ func (s *noticeMaker) checkText(at, words string, shape policy.Shape) {
 	}
 }
 
-// bodyOf writes the data as the body of a notice without one, a line for each field.
+// bodyOf writes the data as a text with a line for each field. The text is the body of a notice without a body of its
+// own.
 func bodyOf(data []notice.Field) string {
 	var b strings.Builder
 	for _, f := range data {

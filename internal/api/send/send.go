@@ -62,7 +62,7 @@ type Sends struct {
 	// Addresses are the kinds of addresses that sinks of kind TargetEach take from the address book, by the name of the
 	// sink.
 	Addresses map[string]string
-	// Now is the clock of warehouses; nil = time.Now.
+	// Now returns the time by the clock of the rules; nil = time.Now.
 	Now func() time.Time
 }
 
@@ -121,8 +121,8 @@ func (h *Handlers) sendNotices(ctx context.Context, in *sendInput) (*sendOutput,
 	return h.sent(ctx, notices, &sent)
 }
 
-// sentBefore answers a request that is invalid now. If the same request was accepted before, it gets the same answer
-// again: the fault (for example a removed type) is newer. Otherwise it gets the problem.
+// sentBefore answers a request that is invalid now. If the same request was accepted before, the client gets the same
+// answer again, because the fault (for example a removed type) is newer. Otherwise the client gets the problem.
 func (h *Handlers) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
 	if key == "" {
 		return nil, prob

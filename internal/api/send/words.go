@@ -14,8 +14,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// words sets title, body and translations. What the sender leaves out comes from the templates of the type, if the data
-// for them is there, and otherwise from the name of the type and a list of the data.
+// words sets title, body and translations. A text that the sender leaves out comes from the templates of the type, if
+// the notice has all required fields. Otherwise the text comes from the name of the type and a list of the data.
 func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type, data *row.Row) {
 	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
 	texts := make(map[string]notice.Text, len(f.Texts))
@@ -59,7 +59,7 @@ func hasRequired(typ *catalog.Type, data *row.Row) bool {
 	return true
 }
 
-// fill sets a title or body that the sender has left out, and the missing translations.
+// fill sets a title or body that the sender has left out, and then also its missing translations.
 func fill(own *string, said map[string]string, texts map[string]notice.Text, part func(*notice.Text) *string) {
 	if *own != "" {
 		return

@@ -79,7 +79,7 @@ func NewHub(limits Limits, meter Meter, log *slog.Logger) *Hub {
 }
 
 // Enter admits a stream. The caller must end an admitted stream. attach returns the source of the stream; Enter calls
-// it with Hub.mu held.
+// attach with Hub.mu held.
 func (hub *Hub) Enter(id *auth.Identity, s *Stream, attach func() Source) *wire.Problem {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()

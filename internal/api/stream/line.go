@@ -13,14 +13,15 @@ import (
 type line interface {
 	// send fails if the client does not read all parts in time.
 	send(parts net.Buffers, within time.Duration) error
-	// hurry shortens the time of the current send. Another goroutine may call it.
+	// hurry shortens the time of the current send. Another goroutine may call hurry.
 	hurry(within time.Duration)
 	close()
 }
 
-// openLine sends the head of the answer. openLine takes over a connection of HTTP/1 from the server, whose buffers and
-// goroutine would cost many times what an idle stream needs. With HTTP/2 hold is true: then the handler must not return
-// before the stream is done. gone is called when the client disconnects.
+// openLine sends the head of the answer. openLine takes over a connection of HTTP/1 from the server. The server's
+// buffers and goroutine would cost many times the memory that an idle stream needs. Such a connection calls gone when
+// the client disconnects. With HTTP/2 hold is true: then the handler must not return before the stream is done, and
+// gone is never called.
 func openLine(w http.ResponseWriter, r *http.Request, gone func()) (l line, hold bool, err error) {
 	rc := http.NewResponseController(w)
 	if r.ProtoMajor == 1 {
@@ -40,8 +41,8 @@ func openLine(w http.ResponseWriter, r *http.Request, gone func()) (l line, hold
 // connLine is a connection of HTTP/1 that was taken over. The answer ends with the connection.
 type connLine struct{ conn net.Conn }
 
-// sendBuffer is the size of the kernel's send buffer, in bytes, so that a client that does not read costs little
-// memory.
+// sendBuffer is the size of the kernel's send buffer, in bytes. The size is small, so that a client that does not read
+// costs little memory.
 const sendBuffer = 64 << 10
 
 func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {

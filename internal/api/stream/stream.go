@@ -50,7 +50,7 @@ type Stream struct {
 	ended   bool
 }
 
-// Serve begins an admitted stream. Serve calls follow, which must push all events up to the present. With HTTP/2 it
+// Serve begins an admitted stream. Serve calls follow, which must push all events up to the present. With HTTP/2 Serve
 // returns at the end of the stream, and with HTTP/1 when follow has returned.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
 	SetHeader(w.Header())
@@ -79,8 +79,8 @@ func (s *Stream) Push(parts ...[]byte) {
 	s.add(parts...)
 }
 
-// Flush sends the queue now. Only the goroutine that runs follow may call it, because that goroutine owns the right to
-// send.
+// Flush sends the queue now. Only the goroutine that runs follow may call Flush, because that goroutine owns the right
+// to send.
 func (s *Stream) Flush() {
 	s.mu.Lock()
 	parts, within := s.take()
@@ -126,7 +126,7 @@ func (s *Stream) write() {
 	}
 }
 
-// next empties the queue and returns its parts. With an empty queue it gives up the right to send, unless the stream
+// next empties the queue and returns its parts. With an empty queue, next gives up the right to send, unless the stream
 // has ended: then the caller must close the line.
 func (s *Stream) next() (parts net.Buffers, within time.Duration, over bool) {
 	s.mu.Lock()
@@ -218,8 +218,8 @@ func (s *Stream) begin(l line) {
 	s.add(greeting())
 }
 
-// Abandon ends an admitted stream that never began, because the request got another answer. After Serve it does
-// nothing.
+// Abandon ends an admitted stream that never began, because the request got another answer. After Serve has begun the
+// stream, Abandon does nothing.
 func (s *Stream) Abandon() {
 	s.mu.Lock()
 	began := s.line != nil
@@ -230,7 +230,7 @@ func (s *Stream) Abandon() {
 	}
 }
 
-// SetHeader sets the headers of a stream. They forbid caches to store the answer, and proxies to buffer it.
+// SetHeader sets the headers of a stream. The headers forbid caches to store the answer, and proxies to buffer it.
 func SetHeader(h http.Header) {
 	h["Content-Type"] = []string{string(api.MediaEvents)}
 	h["Cache-Control"] = []string{"no-cache, no-store, no-transform, private"}

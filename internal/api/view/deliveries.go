@@ -91,8 +91,8 @@ type PushStatus struct {
 
 // PendingCounts has the counts of deliveries in the ledger.
 type PendingCounts struct {
-	States map[string]map[ledger.DeliveryState]int64 // by sink
-	Oldest map[string]time.Time                      // by sink
+	States map[string]map[ledger.DeliveryState]int64 // By sink: the number of deliveries in each state.
+	Oldest map[string]time.Time                      // By sink: since when its oldest pending delivery waits.
 	Failed map[string]time.Time                      // By sink: when the first of its failed deliveries failed.
 	At     time.Time                                 // By the clock of the rules.
 }

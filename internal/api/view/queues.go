@@ -12,17 +12,18 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Queue is a work queue with its test twin. Its errors are *item.InvalidError, sinks.ErrNotFound, and
-// sinks.ErrUnavailable, which comes after seconds at the latest. Other errors are faults of the storage.
+// Queue is a work queue with its test twin. Its errors are *item.InvalidError, delivery.ErrNotFound, and
+// sinks.ErrUnavailable. A method returns sinks.ErrUnavailable after seconds at the latest. Other errors are faults of
+// the storage.
 type Queue interface { //nolint:interfacebloat // each is an operation of the API
 	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
-	// Step returns promptly when its context ends. If that happens while it waits, it returns the results of its
-	// operations together with the context's error.
+	// Step returns promptly when its context ends. If the context ends while Step waits, Step returns the results of
+	// the operations together with the context's error.
 	Step(ctx context.Context, s item.Step) (item.Stepped, error)
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 	List(ctx context.Context, q item.Query) (item.Page, error)
 	Workers(ctx context.Context, test bool, scope item.Scope) ([]item.Worker, error)
-	// Get and Rank return sinks.ErrNotFound for an unknown item. Only a ready item has a rank.
+	// Get and Rank return delivery.ErrNotFound for an unknown item. Only a ready item has a rank.
 	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error)
 	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
 	// RemoveRange removes the items of a state from one rank to another, both included and counted from 1. Leased items

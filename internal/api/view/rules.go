@@ -75,7 +75,7 @@ func HealthOf(s *engine.RuleStatus) string {
 // Seconds converts a duration to seconds, to the millisecond.
 func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
-// RuleFiles is what the node knows about its rule files.
+// RuleFiles is the state of the rule files on a node.
 type RuleFiles struct {
 	Problems []wire.FileProblem
 	Since    time.Time       // Since when there are problems; zero = there are none.

@@ -42,8 +42,9 @@ func newTypeDeliver(e *deliver.Entry) wire.TypeDeliverForm {
 	return form
 }
 
-// ParseType parses a type in a body. at is its place, such as "body.". It checks what the schema cannot, with the same
-// rules as the loader of a catalogue file, and it checks the type against the sinks of the site.
+// ParseType parses a type in a body. at is the place of the type in the body, such as "body.". ParseType makes the
+// checks that the schema cannot make, with the same rules as the loader of a catalogue file. ParseType also checks the
+// type against the sinks of the site.
 func ParseType(at string, f *wire.TypeForm, sinks deliver.Sinks) (catalog.Type, []wire.Fault) {
 	r := typeReader{at: at}
 	t := r.read(f)
@@ -96,7 +97,7 @@ func (r *typeReader) read(f *wire.TypeForm) catalog.Type {
 	return t
 }
 
-// NewEntry parses an entry of deliver.
+// NewEntry parses an entry of the list deliver.
 func NewEntry(f *wire.TypeDeliverForm) (deliver.Entry, error) {
 	e := deliver.Entry{Sink: f.Sink, Strategy: deliver.StrategyOf(f.Strategy), Retry: f.Retry, Unless: deliver.Unless(f.Unless)}
 	var delayErr, withinErr error
