@@ -18,7 +18,7 @@ func main() {
 	}, cli.Default()))
 }
 
-// hangup lists the signals on which a server reads its rule files again.
+// hangup returns a channel that receives SIGHUP. On this signal a server reads its rule files again.
 func hangup() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)

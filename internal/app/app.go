@@ -71,8 +71,8 @@ type App struct {
 }
 
 // New opens every part that the configuration names, and begins to listen. A source or a Redis that is out of reach
-// does not stop it, because such a part may come back. A problem that needs a person does: a bad catalogue, or a ledger
-// of another version.
+// does not make New fail, because such a part may come back. A problem that a person must solve makes New fail, such as
+// a bad catalogue or a ledger of another version.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
 	a := &App{cfg: cfg, opts: opts.withDefaults(cfg), started: time.Now(), drain: newDrain()}
 	a.log = a.opts.Logger
@@ -170,8 +170,9 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Ledger returns the open ledger, for callers that read totals.
 func (a *App) Ledger() ledger.Ledger { return a.ledger }
 
-// Run runs the node until ctx ends or a part of it fails for good. At a stop the node drains first: the engine ends
-// before the push channels and the API, and the indexes end last, so that committed notices can still be delivered.
+// Run runs the node until ctx ends or a part of it fails for good. At a stop the node drains first. The engine ends
+// before the push channels and the API, and the indexes end after these, so that committed notices can still be
+// delivered. The session ends last.
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
 	a.meter.RulesRead(len(set.Problems))
@@ -179,8 +180,8 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("The node is running.", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
 	working, endWork := context.WithCancel(ctx) // The engine.
 	defer endWork()
-	// The other parts outlive the engine, which delivers to them until it has stopped. The indexes outlive the API,
-	// whose workers report to them.
+	// The other parts outlive the engine, because the engine delivers to them until it has stopped. The indexes outlive
+	// the API, because workers report to the indexes through the API.
 	pushCtx, endPushes := context.WithCancel(context.WithoutCancel(ctx))
 	defer endPushes()
 	serving, endServing := context.WithCancel(context.WithoutCancel(ctx))

@@ -26,8 +26,9 @@ func (e *ServerError) Error() string {
 		": docs/how-to/back-up-and-restore.md"
 }
 
-// BackUp copies the configured SQLite ledger into a new file. Nodes may have the ledger open. For a ledger in PostgreSQL
-// the error is a ServerError. Other errors are those of sqlite.Backup.
+// BackUp copies the configured SQLite ledger into a new file. Nodes may have the ledger open. For a ledger in
+// PostgreSQL the error is a ServerError, or says that ledger.url cannot be parsed. Other errors come from
+// sqlite.Backup.
 func BackUp(ctx context.Context, cfg *config.Config, file string) (*Backup, error) {
 	if cfg.Ledger.Driver != config.SQLite {
 		server, err := pgx.ParseConfig(cfg.Ledger.URL.Reveal())

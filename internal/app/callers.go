@@ -50,7 +50,7 @@ const (
 	leastKeyBits      = 2048 // Of an RSA key.
 )
 
-// tokens keeps the API tokens of the ledger and the node's copy in memory in step. Its methods may be called
+// tokens keeps the node's copy of the API tokens in memory up to date with the ledger. Its methods may be called
 // concurrently.
 type tokens struct {
 	ledger.Tokens

@@ -225,9 +225,9 @@ func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Dura
 	c.now.Store(next)
 }
 
-// see records in the ledger the time that nodes have seen, once a second for all nodes together. A node that has just
-// started waits with a clock that is far ahead. If the clock went ahead while other nodes were running, they withhold
-// the jump within a second.
+// see records in the ledger the time that nodes have seen, once a second for all nodes together. If the clock is far
+// ahead, see records nothing until clockSettles reads in a row have agreed. If the clock went ahead while other nodes
+// were running, these nodes withhold the jump within a second.
 func (c *sharedClock) see(ctx context.Context, state *ledger.ClockState) error {
 	ahead := state.Now().Sub(state.Seen)
 	if ahead < clockEvery || !state.Seen.IsZero() && ahead > mostAhead && c.agreed < clockSettles {

@@ -8,7 +8,7 @@
 // The package guarantees three things. A rule runs only after the ledger has a record of that version of the rules. A
 // bad rule file leaves its last good version in force. A part that is out of reach and may come back stops nothing.
 //
-// Types lists the types of sinks and the drivers of sources: a new one is a line there. The package has no logic of
+// Types lists the types of sinks and the drivers of sources. To add one, add a line there. The package has no logic of
 // rules, notices or deliveries; that belongs to the engine and the sinks. The commands for authors of rules are in
 // internal/authoring.
 package app

@@ -16,10 +16,11 @@ import (
 //  2. The delay of the configuration passes. Load balancers notice the 503 meanwhile, and the node answers as before.
 //  3. Streams and polls that wait end. Their clients go on at another node, with their cursors.
 //
-// A node that stops does so after that. A node that an operator drains stays, and answers, until somebody stops it.
-// So does a node that drains by itself, because a contract step has removed what the node needs from the ledger.
+// A node whose process stops ends after step 3. A node that an operator drains stays, and answers, until somebody stops
+// it. A node that drains by itself stays as well. A node drains by itself when a contract step has removed something
+// from the ledger that the node needs.
 type drain struct {
-	asked chan struct{} // Closed when an operator has asked for the drain.
+	asked chan struct{} // Closed when an operator has asked for the drain, or exclude has begun the drain.
 
 	mu    sync.Mutex
 	since time.Time // When the drain began. Zero means the node is in service.
@@ -57,7 +58,7 @@ func (d *drain) begin() time.Time {
 	return d.since
 }
 
-// enter keeps when the drain began. The caller holds mu.
+// enter records when the drain began. The caller holds mu.
 func (d *drain) enter() {
 	if d.since.IsZero() {
 		d.since = time.Now()
@@ -106,7 +107,8 @@ func (a *App) DrainForm() wire.DrainForm { return a.drain.form(a.opts.Node) }
 // AskDrain begins the drain.
 func (a *App) AskDrain() { a.drain.ask() }
 
-// awaitDrain waits until the node goes out of service: the process stops, a part has failed, or an operator asks.
+// awaitDrain waits until the node goes out of service: the process stops, a part has failed, an operator asks, or
+// exclude was called.
 func (a *App) awaitDrain(ctx, failed context.Context) {
 	select {
 	case <-ctx.Done():
@@ -117,8 +119,8 @@ func (a *App) awaitDrain(ctx, failed context.Context) {
 	a.log.Info("The node drains.", "node", a.opts.Node, "delay", a.cfg.Node.DrainDelay)
 }
 
-// awaitBalancers waits until the delay is over, so that load balancers send nobody here any more. A part that has
-// failed ends the wait.
+// awaitBalancers waits until the delay is over, so that load balancers send no more callers to this node. A part that
+// has failed ends the wait.
 func (a *App) awaitBalancers(failed context.Context) {
 	rest := time.NewTimer(time.Until(a.drain.begin().Add(a.cfg.Node.DrainDelay)))
 	defer rest.Stop()

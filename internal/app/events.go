@@ -22,7 +22,7 @@ type eventPusher struct {
 	log    *slog.Logger
 }
 
-// goneNote is the note in the trace of such an item.
+// goneNote is the note in the trace of an item that eventPusher has removed.
 const goneNote = "the receiver of ready_again answered 410: there is no such thing any more"
 
 // Push implements sinks.Pusher. Push removes the item before the delivery is recorded as sent. So a repeated delivery

@@ -135,9 +135,9 @@ func (a *App) readSilences(ctx context.Context) error {
 	return nil
 }
 
-// silenced returns the silence that withholds the deliveries of a notice, and how much longer it does on the machine's
-// clock. Of several silences it returns the one with the latest end. The caller asks again when that one has ended. An
-// empty id means no silence does.
+// silenced returns the id of the silence that holds back the deliveries of a notice, and how much longer the silence
+// lasts on the machine's clock. Of several silences it returns the one with the latest end. The caller asks again when
+// this silence has ended. An empty id means that no silence holds back the notice.
 func (a *App) silenced(n *notice.Notice) (id string, left time.Duration) {
 	now := a.opts.Clock.Now()
 	holding := a.silences.Holding(now, silence.SubjectOf(n))

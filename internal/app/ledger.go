@@ -31,8 +31,9 @@ func (a *App) openLedger(ctx context.Context) error {
 }
 
 // openLedger opens a ledger. An SQLite file belongs to this node alone: its schema is always brought up to date, and
-// its clock is this machine's. The schema of a PostgreSQL ledger is brought up to date only if migrate says so.
-// nodeTime returns the time that the node goes by; nil means the ledger's clock. version is that of this program.
+// its clock is this machine's. The schema of a PostgreSQL ledger is brought up to date only if migrate is true.
+// nodeTime returns the time that the node goes by; nil means the ledger's clock. version is the version of this
+// program.
 func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, version string, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
 		if _, err := migrateLedger(ctx, cfg, MigrateOptions{Version: version, Expand: true}); err != nil {
@@ -62,7 +63,8 @@ func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, er
 	return openForReading(ctx, cfg)
 }
 
-// openForReading is OpenLedgerReadOnly with the whole contract. Every write of the ledger fails.
+// openForReading is OpenLedgerReadOnly, but it returns the whole interface ledger.Ledger. Every write of the ledger
+// fails.
 func openForReading(ctx context.Context, cfg config.Ledger) (ledger.Ledger, error) {
 	var l ledger.Ledger
 	var err error
@@ -88,7 +90,8 @@ type MigrateOptions struct {
 }
 
 // Migrate brings the schema of the configured ledger to this program's version. Migrate returns the steps that it
-// applied. ledger.ErrOldNodes where a contract step is pending and a node of another version lives.
+// applied. Without o.Force, the error is ledger.ErrOldNodes where a contract step is pending and a node of another
+// version lives.
 func Migrate(ctx context.Context, cfg *config.Config, o MigrateOptions) ([]ledger.Migration, error) {
 	return migrateLedger(ctx, cfg.Ledger, o)
 }
@@ -114,7 +117,7 @@ func migrateLedger(ctx context.Context, cfg config.Ledger, o MigrateOptions) ([]
 }
 
 // checkOldNodes returns ledger.ErrOldNodes where a contract step is pending and a node of another version lives. The
-// ledger does not know the schema of that version, so each such node counts.
+// ledger does not know which schema another version needs, so every node of another version counts.
 func checkOldNodes(ctx context.Context, cfg config.Ledger, o MigrateOptions) error {
 	steps, err := migrateStatus(ctx, cfg)
 	if err != nil {
@@ -205,8 +208,9 @@ func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) 
 	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, "", false)
 }
 
-// seed adds the types and subscriptions of the files, and the built-in types, to the ledger. seed does not change what
-// the ledger has already, because somebody may have changed that through the API.
+// seed adds to the ledger the types of the file and the built-in types that the ledger does not have. If the ledger has
+// never had subscriptions, seed adds the subscriptions of the configuration. seed does not change what the ledger has
+// already, because somebody may have changed that through the API.
 func (a *App) seed(ctx context.Context) error {
 	types, problems := catalog.Load(a.cfg.Types.Path, catalog.OnSinks(authoring.Sinks(a.cfg)))
 	if err := problems.Err(); err != nil {

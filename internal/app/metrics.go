@@ -32,7 +32,7 @@ func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 }
 
 // measured returns the state of the node for the gauges. If the ledger does not answer a question, measured leaves out
-// the value.
+// that value and all later values.
 func (a *App) measured(ctx context.Context) metrics.NodeState {
 	state := metrics.NodeState{Ready: a.ready(ctx) == nil, Blocked: a.commits.Blocked() != nil, Unpruned: a.engine.Unpruned() != nil}
 	if restored := a.restored.Load(); restored != 0 {
@@ -72,8 +72,8 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	return state
 }
 
-// states returns the metrics' view of the rules. While the ledger does not answer it returns the last known states. Nil
-// means the ledger has never answered.
+// states returns the metrics' view of the rules. While the ledger does not answer, states returns the last known view.
+// Nil means the ledger has never answered.
 func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ type ruleCounts struct {
 	rules  []metrics.RuleState // Replaced as a whole, never changed in place.
 }
 
-// of counts the rules whose scope is the warehouse, and the rules without a scope. While the ledger does not answer it
+// of counts the rules whose scope is the warehouse, and the rules without a scope. While the ledger does not answer, of
 // returns the last known counts.
 func (c *ruleCounts) of(ctx context.Context, warehouse string) wire.RuleCount {
 	c.mu.Lock()

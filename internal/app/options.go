@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/systemd"
 )
 
-// Options is what a process adds to its configuration.
+// Options are the settings of a node that the process gives in addition to the configuration.
 type Options struct {
 	Logger   *slog.Logger
 	LogLevel *slog.LevelVar // The level of the Logger, which operators change. Default: a level that changes nothing.
@@ -23,8 +23,8 @@ type Options struct {
 	Step     func(string)   // See engine.Options.Step and push.Options.Step.
 	Stdout   io.Writer      // The output of sinks of type stdout. Default: os.Stdout.
 
-	Hangup  <-chan os.Signal // A signal makes the node read the rule files again. Nil means none does.
-	Manager *systemd.Manager // Who has started the node. Default: what the environment says.
+	Hangup  <-chan os.Signal // A signal makes the node read the rule files again. Nil means that no signal does.
+	Manager *systemd.Manager // The service manager. Default: systemd, if the environment names its socket.
 
 	QueueNow func() time.Time // See queue.Options.Now. For tests alone.
 

@@ -97,8 +97,8 @@ func (a *App) originHealth(ctx context.Context) (list []wire.Health) {
 	return list
 }
 
-// addFault adds the fault of an origin, if there is one. Its since is the earlier one of the times that the ledger
-// knows.
+// addFault adds the fault of an origin, if there is one. The fault's since is the earlier one of o.FailedSince and
+// waits; a zero time does not count.
 func addFault(list []wire.Health, part string, o *ledger.OriginState, waits time.Time, fault error) []wire.Health {
 	if fault == nil {
 		return list

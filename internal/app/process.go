@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// spareHeap is the size of a block that the garbage collector counts as live heap. So the collector waits for as much
-// new memory before it runs. No page of the block is ever touched, so the block takes no memory.
+// spareHeap is the size of a block that the garbage collector counts as live heap. So the collector waits for the same
+// amount of new memory before it runs. No page of the block is ever touched, so the block takes no memory.
 const spareHeap = 64 << 20
 
 // SpareHeap keeps the garbage collector from running too often while the live heap is small, until release is called.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// longestTurn is the time in which each main loop of a node turns at least once. The loops of the engine sleep for up to
-// a minute; a loop that asks the ledger for several things has a time limit for each.
+// longestTurn is the time in which each main loop of a node turns at least once. The loops of the engine sleep for up
+// to a minute. A loop that asks the ledger several questions has a time limit for each question.
 const longestTurn = 2 * time.Minute
 
 // pulse knows when each main loop of the node turned last. A loop counts from its first turn.

@@ -19,8 +19,8 @@ import (
 // reloadTimeout is the time limit of a reload, which asks the ledger for types and lists of scopes.
 const reloadTimeout = 10 * time.Second
 
-// reload reads the rule files and puts them in force. Rules that mean the same go on untouched. A bad file keeps its
-// last good version. A reload changes only rules, and not the sources, the sinks or other settings.
+// reload reads the rule files and puts them in force. Rules whose meaning has not changed go on untouched. A bad file
+// keeps its last good version. A reload changes only rules, and not the sources, the sinks or other settings.
 //
 // The change is recorded in the ledger, with who asked for it, before it is in force. Where it cannot be recorded,
 // everything stays as it was and the files are read again soon.
@@ -113,9 +113,9 @@ const (
 	verifyAgain   = time.Minute // A refused rule is verified again after this time: somebody may have changed a table.
 )
 
-// refuse removes from the set each changed rule that would not run, so that the running version stays. Such a rule has a
-// source that refuses the probe, or that lacks columns of the rule. The set's problems say why. refuse does not wait for
-// a source that is busy, slow or out of reach: rules on such a source are verified before their first run.
+// refuse removes from the set each changed rule that would not run, so that the running version stays. The source of
+// such a rule refuses the probe, or the probe lacks columns of the rule. The set's problems say why. refuse does not
+// wait for a source that is busy, slow or out of reach: rules on such a source are verified before their first run.
 func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
 	changed := changedRules(before, after)
 	if len(changed) == 0 {
@@ -143,7 +143,7 @@ func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*
 	return len(bad) > 0
 }
 
-// verify verifies rules on their source. verify takes the place of one run.
+// verify verifies rules on their source. Meanwhile verify takes one place among the runs of the source.
 func (b *ruleBook) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
 	leave, err := b.engine.Room(ctx, source)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 // servedLog returns the log as operators see it.
 func (a *App) servedLog() *operate.Log {
-	configured, _ := logging.ParseLevel(a.cfg.Telemetry.Log.Level) // a checked configuration has one
+	configured, _ := logging.ParseLevel(a.cfg.Telemetry.Log.Level) // No error: a checked configuration is valid.
 	return &operate.Log{Node: a.opts.Node, Level: a.opts.LogLevel, Configured: configured}
 }
 

@@ -40,7 +40,7 @@ type IndexOutlook struct {
 }
 
 // SurveyLedger reads the configured ledger and compares the indexes in Redis with it. It changes nothing. Nodes may
-// have the ledger open. Its errors are those of OpenLedgerReadOnly.
+// have the ledger open. A ledger that does not exist, or has another version of the schema, gives ledger.ErrSchema.
 func SurveyLedger(ctx context.Context, cfg *config.Config) (s *LedgerSurvey, err error) {
 	l, err := openForReading(ctx, cfg.Ledger)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// Types returns the types of sinks and the drivers of sources, in the order in which hints name them. A new one is a
+// Types returns the types of sinks and the drivers of sources, in the order in which hints name them. To add one, add a
 // line here.
 func Types() config.Types {
 	return config.Types{

@@ -15,8 +15,8 @@ import (
 const mostUnserved = 20
 
 // ConfigWarnings returns warnings about a valid configuration: subscriptions that no rule serves. ConfigWarnings
-// returns none where the rules have problems, which rules check reports. ConfigWarnings returns none without rules
-// either: then only business systems send notices.
+// returns none where the rules have problems, because `tallyman rules check` reports these. ConfigWarnings returns none
+// without rules either: then only business systems send notices.
 func ConfigWarnings(cfg *config.Config) problem.List {
 	set := rules.Load(cfg.Rules.Paths)
 	if len(set.Problems) > 0 || len(set.Rules) == 0 {

@@ -47,7 +47,7 @@ type fileWatch struct {
 	log   *slog.Logger
 	every time.Duration // The time between two comparisons.
 
-	system *fsnotify.Watcher // Nil where the system has none.
+	system *fsnotify.Watcher // Nil where the watcher could not be opened.
 	events <-chan fsnotify.Event
 	lost   <-chan error // Reports that events were lost.
 	places places       // The folders that are watched.

@@ -30,8 +30,8 @@ type JWTOptions struct {
 	Leeway   time.Duration
 	Claims   Claims
 
-	Access     []Role   // Roles of a caller whose token has no such claim.
-	Warehouses []string // Warehouses of a caller whose token has no such claim.
+	Access     []Role   // Roles of a caller whose token names no Role in the claim Claims.Access.
+	Warehouses []string // Warehouses of a caller whose token does not have the claim Claims.Warehouses.
 }
 
 // JWT checks JWTs.
@@ -104,8 +104,9 @@ func (j *JWT) identify(ctx context.Context, text string) (Identity, error) {
 	return who, nil
 }
 
-// claimsOnce tells whether no claim of the token occurs twice (RFC 7519, section 4). Of two equal claims one program
-// reads the first and another program the last, so the two would see different callers. The token was parsed before.
+// claimsOnce tells whether no claim of the token occurs twice (RFC 7519, section 4). Of two claims with the same name
+// one program reads the first and another program the last, so the two programs would see different callers. The token
+// was parsed before.
 func claimsOnce(text string) bool {
 	_, rest, _ := strings.Cut(text, ".")
 	encoded, _, _ := strings.Cut(rest, ".")

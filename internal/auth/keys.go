@@ -123,8 +123,8 @@ func (g gate) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 	return key, err
 }
 
-// keepTLS refuses a redirect from TLS to plain HTTP, and a redirect without TLS to another machine. Whoever can change
-// the keys on their way could sign tokens for anybody.
+// keepTLS refuses a redirect from TLS to plain HTTP, and a redirect without TLS to another machine. An attacker who can
+// change the keys on their way could sign tokens for any caller.
 func keepTLS(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) == mostRedirects:

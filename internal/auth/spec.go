@@ -183,7 +183,7 @@ func TokenForm(t *ledger.Token, now time.Time) wire.TokenForm {
 	return f
 }
 
-// TokenForms returns the live tokens, or with ended all tokens.
+// TokenForms returns the live tokens. If ended is true, it returns all tokens.
 func TokenForms(list []ledger.Token, ended bool, now time.Time) []wire.TokenForm {
 	forms := []wire.TokenForm{}
 	for i := range list {
@@ -195,8 +195,8 @@ func TokenForms(list []ledger.Token, ended bool, now time.Time) []wire.TokenForm
 }
 
 // RefuseRevoke returns why nobody should revoke the token without force: the caller calls with the token, or the token
-// is the last of an admin. list has all tokens of the ledger; caller is the id of the caller's token, "" = none. It
-// returns nil where the token may go.
+// is the last token of an admin for its warehouses. list has all tokens of the ledger; caller is the id of the caller's
+// token, "" = none. RefuseRevoke returns nil where the token may be revoked.
 func RefuseRevoke(list []ledger.Token, id, caller string, now time.Time) *wire.Problem {
 	list = slices.DeleteFunc(slices.Clone(list), func(t ledger.Token) bool { return TokenForm(&t, now).State != "live" })
 	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })

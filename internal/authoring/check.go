@@ -22,7 +22,7 @@ import (
 
 // CheckOptions says how far Check looks.
 type CheckOptions struct {
-	Paths   []string // Rule files or folders. nil means those of the configuration.
+	Paths   []string // Rule files or folders. nil means the paths of the configuration.
 	Live    bool     // Prepare each probe on its source, and compile the rule against the columns.
 	Explain bool     // Explain each sound rule.
 	Strict  bool     // Treat lints as problems.
@@ -99,7 +99,7 @@ func lint(c *ruleCheck) problem.List {
 	return append(l, c.lints...)
 }
 
-// addLive adds the findings of the sources.
+// addLive takes over the problems, warnings, lints and notes of the checks on the sources.
 func (c *Checked) addLive(said sourceFindings) {
 	c.Problems = rules.Tidy(append(c.Problems, said.problems...))
 	c.Warnings = rules.Tidy(said.warnings)
@@ -206,7 +206,7 @@ func explainParams(r *rules.Rule) []ExplainedParam {
 	return list
 }
 
-// explainFields lists the values in force, without those that other parts of an explanation show.
+// explainFields lists the values in force, without the values that other parts of an explanation show.
 func explainFields(r *rules.Rule) []ExplainedField {
 	var list []ExplainedField
 	add := func(name, value string) {

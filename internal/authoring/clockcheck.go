@@ -15,8 +15,9 @@ import (
 const mostApart = 2 * time.Second
 
 // checkTime compares the server's clock with this machine's clock, and warns where they differ. Where the source has no
-// timezone, it also compares the server's time zone with UTC. It does not compare a timezone that is set, because that
-// says what the tables hold, and the server's zone does not tell that. A source without a clock gets no warning.
+// timezone, it also compares the server's time zone with UTC. It does not compare a timezone that is set. Such a
+// timezone says in which zone the tables hold times, and the tables may use another zone than the server. A source
+// without a clock gets no warning.
 func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, setting *time.Location) {
 	clock, ok := source.(scanners.Clock)
 	if !ok {

@@ -66,7 +66,7 @@ func scoped(scope *string) string {
 	return fmt.Sprintf(" in the scope %q", *scope)
 }
 
-// named keeps only the rules with the id in o.Rule.
+// named keeps only the rules with the id in o.Rule. An empty o.Rule keeps all rules.
 func (o *DiffOptions) named(list []*rules.Rule) []*rules.Rule {
 	return slices.DeleteFunc(slices.Clone(list), func(r *rules.Rule) bool { return o.Rule != "" && r.ID != o.Rule })
 }

@@ -16,7 +16,8 @@ import (
 // codeLookBack is the code of the note about the cost of a look-back.
 const codeLookBack = "look_back"
 
-// lookBackPath returns the field that sets the rule's look-back, or the field beside which it could stand.
+// lookBackPath returns the path of the field that sets the rule's look-back. Where no field sets it, lookBackPath
+// returns the path of the watermark's columns.
 func lookBackPath(r *rules.Rule) string {
 	if r.Probe.Watermark.LookBack != nil {
 		return "probe.watermark.look_back"
@@ -42,8 +43,8 @@ func lookBackCost(r *rules.Rule) problem.List {
 		"each run reads again %s; the ledger keeps %d bytes for each of these rows, and a run with more than %d of them fails", window, ledger.SeenHash, judge.MostSeen), "")}
 }
 
-// checkTransactions warns of rules whose look-back is shorter than some transactions have been open. It needs a source
-// that tells about transactions.
+// checkTransactions warns of each rule whose look-back is shorter than the age of an open transaction. It needs a
+// source that tells about transactions.
 func (s *sourceCheck) checkTransactions(ctx context.Context, source scanners.Source) {
 	watcher, ok := source.(scanners.TransactionWatcher)
 	if !ok {

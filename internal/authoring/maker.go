@@ -185,8 +185,8 @@ func (m *RuleMaker) DefaultFile(r *NewRule) string {
 	return filepath.Join(folder, r.ID+".yaml")
 }
 
-// Files returns the files to write: the rule's file at the path, beside it a test where test is set, and beside the
-// configuration the JSON Schema where the site does not have it yet.
+// Files returns the files to write. The rule's file is at the path. If test is set, a test stands beside the rule's
+// file. If the site does not have the JSON Schema yet, the schema stands beside the configuration.
 func (m *RuleMaker) Files(r *NewRule, path string, test bool) ([]NewFile, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

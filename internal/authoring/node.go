@@ -23,7 +23,7 @@ const (
 	previewsWaitFor = 2 * time.Second
 )
 
-// ErrBusy says that the most previews are running, so that another one cannot start.
+// ErrBusy says that previewsAtATime previews are running, so that another one cannot start.
 var ErrBusy = errors.New("other previews are running")
 
 // AtError says that the text of a time cannot be read.

@@ -15,7 +15,7 @@ import (
 
 // PreviewOptions says which rule is tried, and when.
 type PreviewOptions struct {
-	Paths  []string // Rule files or folders. nil means those of the configuration.
+	Paths  []string // Rule files or folders. nil means the paths of the configuration.
 	Rule   string
 	Scope  *string // May be nil where the rule has only one scope.
 	At     string  // See preview.ParseAt.

@@ -28,7 +28,7 @@ type NewRule struct {
 	Warehouse string // An expression.
 	Fields    []NewField
 	Sink      string
-	Language  string // Of the texts for people: zh, or en where it is another or none.
+	Language  string // The language of the texts for people: zh or en. Any other value counts as en.
 }
 
 // NewColumn is a column of the table.

@@ -100,7 +100,7 @@ func (n *Node) move(ctx context.Context, found []*rules.Rule, list []RewoundScop
 	return nil
 }
 
-// initialLint warns of an `initial` without effect, as far as the ledger knows the rule.
+// initialLint warns of an `initial` that has no effect, if the ledger knows the rule in its scope.
 func initialLint(ctx context.Context, l trial.Ledger, r *rules.Rule) problem.List {
 	if l == nil || r.Probe.Watermark == nil {
 		return nil

@@ -22,8 +22,8 @@ const (
 )
 
 // expand makes the scopes of rules whose scopes come from queries. It takes the lists in force from the ledger. Where
-// the ledger has no list, or there is no ledger, it asks the rule's source, or the source with the name source. Where a
-// source returns no usable list, the error is a problem.List.
+// the ledger has no list, or there is no ledger, it asks a source: the source with the name source, or the rule's own
+// source if source is empty. Where a source returns no usable list, the error is a problem.List.
 func (c Commands) expand(ctx context.Context, cfg *config.Config, known *site, list []*rules.Rule, source string) ([]*rules.Rule, error) {
 	lists := map[string]scopelist.List{}
 	if known.ledger != nil && slices.ContainsFunc(list, isMadeUp) {
@@ -75,8 +75,9 @@ func scopesProblem(r *rules.Rule, err error) problem.Problem {
 	return r.Problem("scopes.sql", codeScopesFail, err.Error(), "each row is a scope: name, perhaps timezone, and parameters of the rule")
 }
 
-// checkScopes asks for the scopes of the rules, and returns each rule in the first of its scopes. more is the number of
-// the other scopes. Without live it asks no source and returns the rules in an invented scope; the notes say so.
+// checkScopes asks for the scopes of each rule whose scopes come from a query, and returns the rule in the first of
+// these scopes. more is the number of the other scopes. Without live it asks no source and returns the rules in an
+// invented scope; the notes say so.
 func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*rules.Rule, live bool) (checked []*rules.Rule, more int, said sourceFindings) {
 	for _, r := range list {
 		if !isMadeUp(r) {

@@ -83,8 +83,8 @@ func (s *site) start() trial.Ledger {
 	return s.ledger
 }
 
-// Subscriptions returns the subscriptions of the type. Without a ledger they are those that a new ledger would begin
-// with.
+// Subscriptions returns the subscriptions of the type. Without a ledger it returns the subscriptions that a new ledger
+// would begin with.
 func (s *site) Subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
 	if s.ledger == nil {
 		return seedOf(s.cfg, typ), nil

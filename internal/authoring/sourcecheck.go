@@ -67,11 +67,11 @@ func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catal
 			return nil
 		})
 	}
-	_ = g.Wait() // never an error, because the findings are in the lists
+	_ = g.Wait() // never an error, because the results are in the lists
 	return all
 }
 
-// sourceFindings are the findings of sources about rules.
+// sourceFindings are the results of checking rules on sources.
 type sourceFindings struct{ problems, warnings, lints, notes problem.List }
 
 func (f *sourceFindings) add(more *sourceFindings) {
@@ -174,7 +174,7 @@ func lintSQL(ctx context.Context, source scanners.Source, r *rules.Rule) problem
 }
 
 // note records the result of a check: as a problem, as a warning, or as a source that is out of reach. The caller holds
-// s.mu, unless the sourceCheck is its own.
+// s.mu, unless no other goroutine uses the sourceCheck.
 func (s *sourceCheck) note(c *ruleCheck, err error) {
 	var list problem.List
 	var scan *scanners.Error
@@ -247,8 +247,8 @@ func (s *sourceCheck) leave(reason string) int {
 	return n
 }
 
-// sqlProblem makes a problem from a source's error about a probe. The place is the one that the source names, else the
-// first word that the error quotes.
+// sqlProblem makes a problem from a source's error about a probe. The problem's place is the place that the source
+// names, or else the first word of the SQL that the error quotes.
 func sqlProblem(r *rules.Rule, refused *scanners.Error) problem.Problem {
 	message := refused.Err.Error()
 	offset := refused.At - 1
@@ -302,8 +302,9 @@ func Verify(ctx context.Context, source scanners.Source, types catalog.Catalog, 
 	return check.problems
 }
 
-// Causes returns why a rule is not verified, as problems with places. For a source that is out of reach they do not
-// show its address. An error that comes neither from the source nor from the rule gets the code in code.
+// Causes returns why a rule is not verified, as problems with places. For a source that is out of reach, the problem
+// does not show the address of the source. An error that comes neither from the source nor from the rule gets the code
+// in code.
 func Causes(r *rules.Rule, err error, code string) problem.List {
 	var list problem.List
 	var scan *scanners.Error
@@ -320,5 +321,5 @@ func Causes(r *rules.Rule, err error, code string) problem.List {
 	return problem.List{r.Problem("source", code, err.Error(), "")}
 }
 
-// coded matches an error that begins with a code, such as that of a probe that costs too much.
+// coded matches an error that begins with a code, such as the error of a probe that costs too much.
 var coded = regexp.MustCompile(`^[a-z_]+: `)

@@ -73,8 +73,8 @@ func nearestColumn(name string, columns []string) string {
 	return "columns: " + strings.Join(columns, ", ")
 }
 
-// namesOf returns the columns of the source by their table. It is empty where the source does not tell; there is no
-// hint then.
+// namesOf returns the columns of the source, keyed by table. The map is empty where the source does not tell them; then
+// there is no hint.
 func namesOf(ctx context.Context, source scanners.Source) map[string][]string {
 	names := map[string][]string{}
 	namer, ok := source.(scanners.Namer)

@@ -30,7 +30,7 @@ func (n *Node) Warnings(ctx context.Context, scopes []*rules.Rule) problem.List 
 // The bounds of asking sources for the types of columns, beside the runs of rules.
 const (
 	typeWait  = 2 * time.Second  // How long one answer may take.
-	typeHolds = 10 * time.Minute // How long an answer is kept.
+	typeHolds = 10 * time.Minute // How long an answer is kept. A missing answer is kept for a twentieth of this time.
 	mostTypes = 10_000           // How many answers are kept.
 )
 

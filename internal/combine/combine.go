@@ -13,14 +13,14 @@ import (
 // collects its parts. If nothing runs, a caller never waits for others. A shared call does not end with the context of
 // one of its callers.
 type Calls[T any] struct {
-	// Call does what the parts ask for and sets their errors. flight is 0 … Flights − 1. No two calls that run at the same
-	// time have the same flight.
+	// Call does what the parts ask for and sets their errors. flight is 0 … Flights − 1. No two calls that run at the
+	// same time have the same flight.
 	Call func(ctx context.Context, flight int, parts []*Part[T])
 	// Fits tells whether one more part may join these parts.
 	Fits    func(parts []*Part[T], next T) bool
 	Flights int
-	// Gather is how long a call waits for more parts while another call runs or has just ended. A full call does not wait.
-	// 0 means no wait.
+	// Gather is how long a call waits for more parts while another call runs or has just ended. A full call does not
+	// wait. 0 means no wait.
 	Gather time.Duration
 
 	mu      sync.Mutex

@@ -110,7 +110,7 @@ func (j *JWT) Check(at settings.Section) {
 	j.Access = slices.Compact(j.Access)
 }
 
-// isSafeURL tells whether nobody on the network can change what is fetched from the URL.
+// isSafeURL tells whether nobody on the network can change the content that a client fetches from the URL.
 func isSafeURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil {

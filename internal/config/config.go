@@ -42,7 +42,7 @@ type Types struct {
 
 // Config is a whole configuration. A Config from Load is checked and can be used as it is.
 type Config struct {
-	File          string            `yaml:"-"` // where it was read from, absolute
+	File          string            `yaml:"-"` // The absolute path of the file that was read.
 	Node          Node              `yaml:"node" doc:"The node itself."`
 	HTTP          HTTP              `yaml:"http" doc:"Where the API listens, and how the API meets its callers."`
 	Auth          Auth              `yaml:"auth" doc:"Who may call the API."`
@@ -221,7 +221,7 @@ type Telemetry struct {
 	Traces  Traces  `yaml:"traces" doc:"Traces of runs and of what follows from them, sent by OpenTelemetry's protocol (OTLP over HTTP)."`
 }
 
-// Log is how the node writes its log.
+// Log says how the node writes its log.
 type Log struct {
 	Format string `yaml:"format" enum:"text,json" doc:"How a line of the log is written."`
 	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"The least level that is written. tallyman log level changes the level while the node runs."`
@@ -233,7 +233,7 @@ const (
 	LogJSON = "json"
 )
 
-// Metrics bounds what /metrics has.
+// Metrics limits the series on /metrics.
 type Metrics struct {
 	MaxRules int `yaml:"max_rules" min:"1" max:"100000" doc:"How many rules have series of their own while they are well. A rule that fails, is late or degraded always has its series."`
 }
@@ -254,7 +254,7 @@ type Endpoint string
 // Takes says what an endpoint may be.
 func (e Endpoint) Takes() string { return "an http or https address without credentials" }
 
-// DecodeYAML reads the address. Credentials belong into headers, which nobody sees.
+// DecodeYAML reads the address. Credentials belong in the headers, which are kept secret.
 func (e *Endpoint) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Text(name, n)
 	if !ok || s == "" {

@@ -35,8 +35,8 @@ type HTTP struct {
 
 // CallerRate limits how often a caller may ask.
 type CallerRate struct {
-	Requests *Rate `yaml:"requests" doc:"Requests of each token; of each address with auth.mode none. A long poll and a stream count once."` // nil where nothing is said
-	Burst    int   `yaml:"burst" min:"1" max:"10000000" doc:"Requests at once, after a rest."`                                               // 0 where nothing is said
+	Requests *Rate `yaml:"requests" doc:"Requests of each token; of each address with auth.mode none. A long poll and a stream count once."` // nil where the configuration sets no value
+	Burst    int   `yaml:"burst" min:"1" max:"10000000" doc:"Requests at once, after a rest."`                                               // 0 where the configuration sets no value
 	Failures Rate  `yaml:"failures" doc:"Different wrong credentials of an address (IPv6: of its /64). Further wrong credentials have to wait."`
 }
 

@@ -188,9 +188,10 @@ func Variable(key string) string {
 	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "__", "-", "_").Replace(key))
 }
 
-// pathOf maps TALLYMAN_REDIS__URL to redis/url, or to "" where the variable is not a setting: without a double
-// underscore it is something else, such as TALLYMAN_SERVER or what an orchestrator sets for a service of this name.
-// pathOf ignores case, and takes - and . as _, when it looks for a name in the file.
+// pathOf maps the name of an environment variable to a path: TALLYMAN_REDIS__URL to redis/url. For a variable that is
+// not a setting it returns "". Such a variable has no double underscore. Examples are TALLYMAN_SERVER, and the
+// variables that an orchestrator sets for a service named tallyman. pathOf ignores case, and takes - and . as _, when
+// it looks for a name in the file.
 func (l *loader) pathOf(name string) string {
 	rest := strings.TrimPrefix(name, envPrefix)
 	if !strings.Contains(rest, "__") {

@@ -50,8 +50,8 @@ func (l *loader) Expand(d *strictyaml.Decoder, at string, n *strictyaml.Node) (s
 	return out, ok
 }
 
-// Secret returns the text, or the content of the file that the text names. A lazy load leaves a secret open that it
-// cannot read.
+// Secret returns the text, or the content of the file that the text names. If a lazy load cannot read a secret, it
+// leaves the secret open.
 func (l *loader) Secret(d *strictyaml.Decoder, name string, n *strictyaml.Node) (s string, ok bool) {
 	if !l.lazy {
 		return l.secret(d, name, n)
@@ -192,7 +192,7 @@ func secretLines(root *strictyaml.Node) map[int]bool {
 // mayBeSecret matches lines that may have a secret, in a file that cannot be parsed.
 var mayBeSecret = regexp.MustCompile(`(?i)url|secret|passw|token|auth|bearer|header|key|whsec_|://|@`)
 
-// withoutSecrets removes from the problems of a file that cannot be parsed the lines that may show a secret.
+// withoutSecrets removes lines that may show a secret from the problems. It serves files that cannot be parsed.
 func withoutSecrets(list problem.List) problem.List {
 	for i := range list {
 		if mayBeSecret.MatchString(list[i].Snippet) {

@@ -119,7 +119,8 @@ const redisForms = "embedded, redis://host:6379/0, rediss://…, or a list of th
 // Takes says what an address of Redis may be.
 func (r RedisURL) Takes() string { return redisForms }
 
-// DecodeYAML reads one address or a list of them; from outside the file a list is one text with commas.
+// DecodeYAML reads one address or a list of addresses. A list from the environment or from a flag is one text with
+// commas.
 func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	*r = RedisURL{List: n.Kind == strictyaml.Sequence}
 	if r.List {

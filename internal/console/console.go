@@ -165,8 +165,8 @@ func accepts(r *http.Request, encoding string) bool {
 }
 
 // policy lets the console's pages load their own files and call their own server, and nothing else. policy forbids
-// inline scripts and styles, other origins, frames around the pages, and texts that become scripts. The one allowed
-// name of trusted types is Svelte's, which makes elements under that name.
+// inline scripts and styles, other origins, frames around the pages, and texts that become scripts. Trusted types allow
+// one name only: the name under which Svelte makes elements.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 

@@ -36,7 +36,7 @@ type Lanes interface {
 type Pushes interface {
 	// ClaimPushes gives the node up to limit deliveries of the sink that are due, the earliest first. Each stays
 	// claimed until it is settled or the lease ends; then any node may claim it again. A delivery is never claimed
-	// after its deadline, or after its notice has expired. Only until: sent outlives the notice.
+	// after its deadline. After its notice has expired, it is claimed only with until: sent.
 	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (Claims, error)
 	// ReleasePushes gives back the deliveries of the sink that the node has claimed, except those in known. When the
 	// answer to a claim is lost, the ledger has claims that no node works on. This call frees them.
@@ -52,8 +52,8 @@ type Pushes interface {
 	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
 }
 
-// IndexRecord is the part of the ledger with the epochs of an index in Redis (the inbox, a queue). By its epoch an index
-// distinguishes its own data from the data of an earlier Redis.
+// IndexRecord is the part of the ledger with the epochs of an index in Redis (the inbox, a queue). The epoch of an
+// index distinguishes the data of the index from the data of an earlier Redis.
 type IndexRecord interface {
 	// IndexState returns the recorded epoch, and the run ids of the Redis servers that the epoch was built on.
 	// ErrNotFound before the first epoch.

@@ -43,8 +43,8 @@ var (
 	ErrFenced   = errors.New("ledger: the claim was lost to another node")
 )
 
-// Lane is a sequence of deliveries that go out in order: those to one sink and, for the inbox, in one warehouse. One
-// node at a time drains it.
+// Lane is a sequence of deliveries that go out in order: the deliveries to one sink and, for the inbox, to one
+// warehouse. Only one node at a time drains a lane.
 type Lane struct {
 	Sink      string
 	Warehouse string
@@ -56,8 +56,8 @@ type ScoredDelivery struct {
 	Score int64
 }
 
-// Origin identifies the notice of a delivery. A restored ledger may give the number of a delivery to another one;
-// Origin tells the two apart.
+// Origin identifies the notice of a delivery. A restored ledger may give the number of a delivery to another delivery;
+// Origin distinguishes the two.
 type Origin struct {
 	Notice  string
 	Created time.Time

@@ -12,7 +12,8 @@ type StrategyKind string
 const (
 	Immediate StrategyKind = "immediate" // one attempt, at once
 	Delayed   StrategyKind = "delayed"   // the first attempt later, then Retry more
-	// Important: until the delivery succeeds or the notice expires; Until says whether it outlives the notice.
+	// Important: until the delivery succeeds or the notice expires; Until says whether the delivery outlives the
+	// notice.
 	Important StrategyKind = "important"
 	Timed     StrategyKind = "timed" // until Within has passed
 )
@@ -22,7 +23,8 @@ type Unless string
 
 // The events. An empty Unless means that no event cancels.
 const (
-	// UnlessRead: a recipient has read or acked the notice. For a delivery to one subscriber, only that subscriber counts.
+	// UnlessRead: a recipient has read or acked the notice. For a delivery to one subscriber, only that subscriber
+	// counts.
 	UnlessRead     Unless = "read"
 	UnlessAcked    Unless = "acked"    // A recipient has acked the notice.
 	UnlessResolved Unless = "resolved" // The finding of the notice is over.
@@ -45,7 +47,7 @@ type Strategy struct {
 	Delay  time.Duration // Delayed: from the notice's creation to the first attempt
 	At     time.Time     // Delayed: the first attempt, instead of Delay; zero = Delay counts
 	Within time.Duration // Timed: from the notice's creation, or from a retry by an operator
-	Retry  int           // Delayed: attempts after the first one, while the failures may pass
+	Retry  int           // Delayed: attempts after the first one; a refusal for good ends the delivery
 	Unless Unless        // Delayed
 	Until  Until         // Important
 }
@@ -85,7 +87,7 @@ type PushClaim struct {
 	Delivery
 
 	Strategy Strategy
-	Token    int64     // of the claim; a later claim has a higher one
+	Token    int64     // of the claim; a later claim has a higher token
 	Attempts int       // attempts before this one, counted since an operator's last retry
 	Ever     int       // all attempts before this one
 	Deadline time.Time // of a timed delivery; zero = none

@@ -15,7 +15,7 @@ import (
 // pollWait is how long one poll may hang on the server when nothing is new.
 const pollWait = 5 * time.Second
 
-// polledNotice is what the client reads of a notice.
+// polledNotice has the fields of a notice that the client reads.
 type polledNotice struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`
@@ -103,7 +103,7 @@ func (c *client) poll(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// The queue of the demo, and how its forklifts work on an item. Times are in the warehouse's time, but for leaseWait.
+// The queue of the demo, and how its forklifts work on an item. All times but leaseWait are in the warehouse's time.
 const (
 	queueName    = "replenishment"
 	leaseWait    = 5 * time.Second // On the wall clock.
@@ -111,7 +111,7 @@ const (
 	longest      = 9 * time.Minute
 	firstSuspend = 20 * time.Minute
 	thenSuspend  = time.Hour
-	noReserve    = 6 // One item in so many finds no reserve stock, and is suspended.
+	noReserve    = 6 // For one item in this many there is no reserve stock, and the forklift puts off the item.
 )
 
 // forklift is a worker: it leases one item after the other from the queue over HTTP, and refills the item's bin.
@@ -125,7 +125,7 @@ type forklift struct {
 	tell  func(at time.Time, warehouse, who, text string)
 }
 
-// leasedItem is what a forklift reads of an item. The payload of the item is a notice.
+// leasedItem has the fields of an item that a forklift reads. The payload of the item is a notice.
 type leasedItem struct {
 	ID       string `json:"id"`
 	Attempt  int    `json:"attempt"`

@@ -206,7 +206,7 @@ func (s *show) fill(ctx context.Context, warehouse, bin, by string) (bool, error
 	return s.warehouse.Refill(ctx, s.clock.Now(), warehouse, bin, by)
 }
 
-// forklifts runs the workers of the queue. They work in both warehouses.
+// forklifts makes the workers of the queue. They work in both warehouses.
 func (s *show) forklifts() []*forklift {
 	list := make([]*forklift, s.options.Workers)
 	for i := range list {
@@ -219,7 +219,7 @@ func (s *show) forklifts() []*forklift {
 	return list
 }
 
-// clients runs the WMS clients: in each warehouse a keeper, who also gets the notices for the dock and the quality
+// clients makes the WMS clients: in each warehouse a keeper, who also gets the notices for the dock and the quality
 // office.
 func (s *show) clients() []*client {
 	var list []*client

@@ -93,7 +93,8 @@ func (c carrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page has the files of the screen. Its style sheet comes from the example.
+// page has the files of the WMS's page, which openScreen serves. The page's style sheet comes from package
+// examples/widget.
 //
 //go:embed page
 var page embed.FS

@@ -1,9 +1,10 @@
-// Package finding decides the life of findings as a pure function. From the state before, the rows of a run, the
-// rule's policy and the time it computes the state after, and which findings get a notice. It does no I/O and reads
-// no clock.
+// Package finding decides the life of findings as a pure function. The inputs are the state before a run, the rows of
+// the run, the rule's policy and the time. The result is the state after the run, and which findings get a notice. The
+// package does no I/O and reads no clock.
 //
-// State is what the ledger keeps of a finding between runs, Scope what it keeps of a rule in a scope. Policy is what
-// the rule says about the life of its findings. Step takes all rows of a run together; Run takes them one at a time.
+// State is the record of a finding that the ledger keeps between runs. Scope is the record of a rule in a scope. Policy
+// has the settings of the rule for the life of its findings. Step takes all rows of a run together; Run takes them one
+// at a time.
 // Both return a Result: the changes to record and the notices to make (Tells).
 //
 // engine/judge decides what a notice says, and whether a silence holds it back.

@@ -18,8 +18,8 @@ type member struct {
 type Group struct {
 	Key  string
 	Kind Kind
-	// Indexes of the calls of Join (repeated rows not counted) that showed firing members, in the order of their
-	// keys.
+	// Indexes of the rows of firing members, in the order of their keys. An index counts the calls of Join from 0,
+	// without the calls for repeated rows.
 	Rows []int
 
 	prior     State // state of a member at the last notice; its Phase is 0 where no member was firing
@@ -69,8 +69,8 @@ func (p Policy) join(before State, row SeenRow, now *Scope, due time.Time) membe
 	return member{before: before, after: st, joins: joins, differs: st.Phase == Firing && !joins && st.Watched != row.Watched, row: row}
 }
 
-// Groups returns the groups that get a notice, in the order of their keys. Call it after all rows have been seen. For
-// a group without a notice the caller then calls Untold or HoldGroup.
+// Groups returns the groups that get a notice, in the order of their keys. Call it after all rows have been seen. If
+// the caller cannot make the notice of a group, or a silence holds it back, the caller calls Untold or HoldGroup.
 func (r *Run) Groups() []*Group {
 	r.groups = map[string]*Group{}
 	for i := range r.members {
@@ -112,8 +112,8 @@ func (r *Run) gather(i int) {
 	}
 }
 
-// recall finds the last notice of each group. Members of a group agree on it, except those that have been held back
-// from the start. If they do not agree, the latest one counts.
+// recall finds the last notice of each group. All members of a group have the same last notice, except members that
+// were held back from the start. If the last notices differ, the latest one counts.
 func (r *Run) recall() {
 	if len(r.groups) == 0 {
 		return
@@ -166,8 +166,8 @@ func (g *Group) member(st State) State {
 	return st
 }
 
-// HoldGroup withdraws a group whose notice silences hold back; by has their ids. Its members fire. Those that fire in
-// the group for the first time count as such again in the next run.
+// HoldGroup withdraws a group because silences hold its notice back; by has the ids of the silences. The members of the
+// group fire. A member that fires in the group for the first time counts as new again in the next run.
 func (r *Run) HoldGroup(g *Group, by string) { g.isTold, g.heldBy = false, by }
 
 // Untold withdraws a group whose notice could not be made. Findings that fire in the group for the first time stay as
@@ -196,8 +196,8 @@ func (r *Run) settleGroups() {
 }
 
 // hold changes the state of a member whose group is held back. A member that comes from another group has left that
-// group, and no notice of this group has named it. It therefore gets an episode of its own. Suppose all other members
-// go before the group's next notice: that notice then has another id than their earlier one.
+// group, and no notice of this group has named it. It therefore gets an episode of its own. So the group's next notice
+// has another id than the group's earlier notice, even if all other members end before it.
 func (m *member) hold(g *Group, term int64, due time.Time) {
 	if m.joins {
 		m.after.Baseline = false

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Hash is the hash of a key: 128 bits of its SHA-256. Finding two keys with the same hash takes about 2^64 tries.
+// Hash is the hash of a key: 128 bits of its SHA-256. To find two keys with the same hash takes about 2^64 tries.
 type Hash [16]byte
 
 // HashOf returns the hash of a key.
@@ -47,7 +47,7 @@ type watchedHash [12]byte
 type outlineKind uint8
 
 const (
-	changeable outlineKind = iota // no row, because a notice of the finding was held back
+	changeable outlineKind = iota // no row: a notice was held back, or the priority is not from 0 to 255
 	waiting                       // any row, until `for` is over: the finding is pending
 	firing                        // any row without news: the finding is firing
 	absent                        // no row; without a row the finding stays until keep_firing_for is over
@@ -200,7 +200,7 @@ func (o *Open) applyAlert(after *State, gone bool) {
 type openRun struct {
 	*Open
 
-	began     time.Time        // begin of the clock term; see Turned
+	began     time.Time        // when the clock term began; see Turned
 	decided   bits             // by outline: a row has decided about the finding
 	postponed bits             // by outline: a row of the finding waits to be judged
 	learnt    map[string]State // findings read from the ledger, because rows may change them
@@ -225,9 +225,9 @@ func (o *openRun) unseen() (left []State) {
 	return left
 }
 
-// BeginOpen is Begin for a run that knows the findings by open, which it does not change. began is the begin of the
-// clock term in force. Before it calls Look, Err or Finish, the caller must call Learn with the findings that PutOff
-// and Missing name.
+// BeginOpen is Begin for a run that knows the findings by open. The run does not change open. began is the time when
+// the clock term in force began. Before the caller calls Look, Err or Finish, it must call Learn with the findings that
+// PutOff and Missing name.
 func BeginOpen(scope Scope, open *Open, p Policy, began, due time.Time) *Run {
 	r := Begin(scope, nil, p, due)
 	r.open = &openRun{Open: open, began: began, decided: newBits(len(open.outlines)), postponed: newBits(len(open.outlines))}

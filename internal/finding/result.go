@@ -148,8 +148,8 @@ func (res *Result) Over() (ids []string) {
 	return over
 }
 
-// isAlone tells whether no other finding carried the notice of c before the run. It is about runs whose other
-// findings neither states nor carriers count.
+// isAlone tells whether neither states nor carriers count the finding of c. That is so in a run that does not know all
+// findings, if no other finding can have carried the notice of c before the run.
 func (res *Result) isAlone(c *Change) bool {
 	return res.partial && !c.shared && c.Key != NoData && c.Key != OnError
 }
@@ -170,7 +170,7 @@ func (res *Result) Shared() (ids []string) {
 	return slices.Compact(ids)
 }
 
-// CarriedBefore takes by notice of Shared how many findings carried it before the run.
+// CarriedBefore takes, for each notice of Shared, the number of findings that carried the notice before the run.
 func (res *Result) CarriedBefore(carriers map[string]int) { res.carriers = carriers }
 
 // left returns the notice that the finding no longer carries after the run, or "".
@@ -243,9 +243,9 @@ func Split(states []State) (rows, alerts []State) {
 	return rows, alerts
 }
 
-// Alert decides about a finding that no row makes. st is its state before the run, with its key; Phase is 0 for a new
-// one. wrong tells whether the run gives rise to the finding. by has the ids of the silences that hold its notice
-// back, "" = none. last is the due time of the run before.
+// Alert decides about a finding that no row makes. st is the state of the finding before the run, with its key; Phase
+// is 0 for a new finding. wrong tells whether the run shows the finding. by has the ids of the silences that hold its
+// notice back, "" = none. last is the due time of the run before.
 func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string, last, due time.Time) {
 	if st.Phase != 0 {
 		res.count([]State{st})

@@ -10,7 +10,7 @@ type Phase uint8
 
 // The phases.
 const (
-	Pending Phase = 1 // seen, but not yet for as long as the rule's `for`
+	Pending Phase = 1 // The finding was seen, but has not lasted as long as the rule's `for` asks.
 	Firing  Phase = 2
 )
 
@@ -44,7 +44,7 @@ type State struct {
 
 // Scope is what the ledger keeps of one rule in one scope between runs.
 type Scope struct {
-	Term      int64     // the clock term of the last run or skipped firing; during a run, that of the run
+	Term      int64     // the clock term of the last run or skipped firing; during a run, the clock term of the run
 	LastDue   time.Time // due time of the last run, failed or not
 	LastOKDue time.Time // due time of the last run that saw the source's rows
 	Thawed    time.Time // due time of the last firing that fell into the time when the rule was disabled; zero = none
@@ -53,8 +53,8 @@ type Scope struct {
 	Clock time.Duration
 }
 
-// Since returns the due time of the last run, or of the last firing left out while the rule was disabled, whichever
-// is later.
+// Since returns the later of two due times: the due time of the last run, and the due time of the last firing that was
+// left out while the rule was disabled.
 func (s *Scope) Since() time.Time {
 	if s.Thawed.After(s.LastDue) {
 		return s.Thawed
@@ -118,9 +118,9 @@ const (
 	Differ      // a watched column has another value than in the last notice
 )
 
-// decide is the core of the state machine: how a run at due changes a finding that it saw. now has the term and the
-// observed clock. A state with Phase 0 is a new finding. decide returns the state after, and why the finding gets a
-// notice.
+// decide is the core of the state machine. It changes the state of a finding that the run at due saw. now has the term
+// and the observed clock. A state with Phase 0 is a new finding. decide returns the state after the run, and why the
+// finding gets a notice.
 func (p Policy) decide(st State, row *SeenRow, now *Scope, due time.Time) (State, Kind) {
 	if st.Phase == 0 {
 		st.Phase, st.Term, st.Episode, st.SinceClock, st.Baseline = Pending, now.Term, due, now.Clock, p.Baseline
@@ -186,8 +186,8 @@ func (st State) hold(before *State, by string) State {
 	return st
 }
 
-// miss is how a run, with the observed clock at clock, changes a finding that the run did not see. lastSeen is the
-// due time of the last run that saw the source's rows. gone tells whether the finding is over.
+// miss returns the new state of a finding that the run did not see. clock is the observed clock at the run. lastSeen is
+// the due time of the last run that saw the source's rows. gone tells whether the finding is over.
 func (p Policy) miss(st State, clock time.Duration, lastSeen time.Time) (after State, gone bool) {
 	if st.Phase == Pending {
 		return st, true

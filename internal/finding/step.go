@@ -16,8 +16,8 @@ type SeenRow struct {
 	Errored bool // The row could not be judged, so its finding stays as it was.
 }
 
-// Step computes what a run at due makes of the findings. states has every open finding once. noData tells that the
-// probe returned no row at all.
+// Step computes the changes that a run at due makes to the findings. states has every open finding once. noData tells
+// that the probe returned no row at all.
 func Step(scope Scope, states []State, seen []SeenRow, noData bool, p Policy, due time.Time) Result {
 	run := Begin(scope, states, p, due)
 	for _, row := range seen {
@@ -54,9 +54,9 @@ func Drop(scope Scope, states []State, p Policy, due time.Time) Result {
 	return res
 }
 
-// Run is Step one row at a time, so that the caller can render a notice while it has the row. A rule that groups
-// calls Join for each row and then Groups. Any other rule calls Look and then See or Hold for each row. Both end with
-// Finish.
+// Run does the work of Step one row at a time, so that the caller can render a notice while it has the row. For a rule
+// that groups, the caller calls Join for each row and then Groups. For any other rule, the caller calls Look and then
+// See or Hold for each row. In both cases Finish is the last call.
 type Run struct {
 	policy  Policy
 	before  Scope
@@ -223,9 +223,9 @@ func (r *Run) unseen() []State {
 	return left
 }
 
-// update records the new state of a finding whose group is unchanged. If the group gets a notice, the finding takes
-// it over. A finding without any notice so far takes the group's notice only if this run showed its row. Otherwise it
-// starts an episode of its own.
+// update records the new state of a finding. If the finding fires and its group gets a notice, the finding takes over
+// the group's notice. A finding without any notice so far takes it over only if this run showed the row of the finding.
+// Otherwise the finding begins an episode of its own.
 func (r *Run) update(before, after State, shown bool) {
 	g := r.groups[after.Group]
 	switch {

@@ -15,7 +15,7 @@ type Event string
 // The events.
 const (
 	EventReadyAgain Event = "ready_again" // ready after it was suspended, stored or dead, or after a failed attempt
-	// EventAssigned: only one worker or subject gets the item, and it is another one than before.
+	// EventAssigned: the item is now for one worker or subject only, and before it was for another or for any.
 	EventAssigned Event = "assigned"
 	EventDead     Event = "dead"
 	EventDone     Event = "done"
@@ -42,7 +42,7 @@ func (e *Events) MayHave(m *Move) bool {
 	return e.Has(m.Event(fewer, "")) || e.Has(m.Event(fewer, m.Assignee))
 }
 
-// Event returns the event of the move; "" = none. failures and assignee are those of the item before the move.
+// Event returns the event of the move; "" = none. failures and assignee are the item's values before the move.
 func (m *Move) Event(failures int, assignee string) Event {
 	switch {
 	case m.To == Done:

@@ -37,7 +37,8 @@ type New struct {
 	DedupeKey string        // "" = none. The queue refuses the item while another item of the warehouse holds the key.
 	Delay     time.Duration // time until the item is ready
 	Created   time.Time     // zero = now; decides the day of the dedupe key
-	// What the item is about; the resolution of the same subject takes the item back; "" = nothing.
+	// The finding that the item is about; "" = none. A resolution of the finding removes the item, unless a worker has
+	// it.
 	Subject string
 	Again   bool   // An item with this id that has ended begins a new life; needs ID.
 	Request string // With Again: id of the request. A repeated request does not begin another life. "" = none
@@ -106,7 +107,7 @@ type Lease struct {
 	Priority  int
 	Order     ServiceOrder
 	Payload   json.RawMessage
-	Until     time.Time // end of the lease: then the item goes back to its place in its level
+	Until     time.Time // end of the lease; then the item goes back to its place in its level
 	Created   time.Time
 	Failures  int
 	Suspends  int

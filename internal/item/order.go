@@ -9,8 +9,8 @@ import (
 )
 
 // ServiceOrder decides which ready item of a level is served first: the item with the lowest order. The zero value is
-// no order: then the time counts when the item became ready, in ms since 1970. Items with the same order are served
-// in the sequence in which they became ready.
+// no order. Then the time when the item became ready counts, in ms since 1970. Items with the same order are served in
+// the sequence in which they became ready.
 type ServiceOrder struct {
 	Given bool
 	// Thousandths of the number; for a time, its microseconds since 1970. Between -MostOrder and MostOrder.

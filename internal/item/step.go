@@ -30,8 +30,8 @@ const (
 	Suspend OpKind = "suspend" // attempt or 0: the item waits for the next of suspend_steps
 	Store   OpKind = "store"   // attempt or 0: the item is stored for Delay; its suspends start again at zero
 	Finish  OpKind = "finish"  // 0: the item is done without a lease
-	// Assign takes an attempt or 0: only Worker gets the item; "" = any worker again. A leased item is passed on without a failure. A
-	// delayed, suspended or stored item keeps its due time.
+	// Assign takes an attempt or 0: only Worker gets the item; "" = any worker again. A leased item is passed on
+	// without a failure. A delayed, suspended or stored item keeps its due time.
 	Assign  OpKind = "assign"
 	Remove  OpKind = "remove"  // 0: the item is removed; with Force even while it is leased
 	Requeue OpKind = "requeue" // 0: a dead item is ready again; its failures start again at zero
@@ -48,7 +48,7 @@ type Op struct {
 	Force   bool
 	Note    string // the reason, for the trace
 	Set     *Setting
-	// Remove: only the item with this number, not one that has begun another life since; 0 = whichever has the id
+	// Remove: Item.Seq of the item to remove. An item with the same id that has begun a later life stays. 0 = any Seq
 	Seq int64
 }
 

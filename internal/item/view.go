@@ -25,7 +25,7 @@ type Sizes struct {
 	Pause     Pause
 	Recent    Recent
 
-	Warehouses []Depth // the warehouses whose sums the figures above are; "" = items without a warehouse
+	Warehouses []Depth // counts of each warehouse; the counts above are their sums; "" = items without a warehouse
 }
 
 // Sum returns the sizes with the totals of all warehouses.

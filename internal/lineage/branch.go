@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	growEvery   = 5 * time.Second // bounds how many of the last commits before a restore no mark covers
+	growEvery   = 5 * time.Second // No mark covers the commits since the last growth, so this bounds how many commits have no mark.
 	growTimeout = 5 * time.Second // for one call of the ledger
 )
 
@@ -39,7 +39,7 @@ func Begin(ctx context.Context, l ledger.BranchKeeper, log *slog.Logger) (*Branc
 	return b, nil
 }
 
-// Reader returns a branch that never grows and has no mark, for those that only compare the ledger with marks.
+// Reader returns a branch that never grows and has no mark, for callers that only compare the ledger with marks.
 func Reader(l ledger.BranchKeeper) *Branch { return &Branch{ledger: l} }
 
 // Run grows the branch every five seconds until the context ends. A failed call is repeated at the next tick.

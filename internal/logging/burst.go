@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Burst makes a few lines of many events of one kind. The first event begins a window. In the window the first Own events have a line
-// each; the others are counted, and when the window ends they have one line together. Where there is only one such event, the event has
-// its own line, late. Methods may be called from many goroutines.
+// Burst makes a few lines of many events of one kind. The first event begins a window. In the window the first Own
+// events have a line each. Burst counts the other events, and writes one line for all of them when the window ends. If
+// Burst has counted only one event, this event has its own line, late. Methods may be called from many goroutines.
 type Burst struct {
 	Window time.Duration
 	Own    int
-	Rest   func(count int) // writes the line of the others, two or more
+	Rest   func(count int) // Writes the one line of the counted events, two or more.
 
 	mu    sync.Mutex
-	timer *time.Timer // of the window; nil = there is none
-	seen  int         // in the window
-	rest  int         // of those, without a line so far
-	first func()      // the line of the first of the rest
+	timer *time.Timer // The timer of the window. Nil means there is no window.
+	seen  int         // Events in the window.
+	rest  int         // Events in the window that have no line so far.
+	first func()      // Writes the own line of the first counted event.
 }
 
-// Event reports an event; line writes its own line.
+// Event reports an event. line writes the own line of the event.
 func (b *Burst) Event(line func()) {
 	if b.count(line) {
 		line()
 	}
 }
 
-// count tells whether the event has its own line now.
+// count counts the event, and tells whether the event has its own line now.
 func (b *Burst) count(line func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *Burst) count(line func()) bool {
 	return false
 }
 
-// Flush ends the window. Call it when no more events can come: what is counted is written then, and not later.
+// Flush ends the window, and writes the line of the counted events at once. Call it when no more events can come.
 func (b *Burst) Flush() {
 	b.mu.Lock()
 	rest, first := b.rest, b.first

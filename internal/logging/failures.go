@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// Failures makes a few lines of work that fails again and again. The first failure has its own line. Then each window has one line at
-// most: the number of its failures, or, once work has recovered and a whole window had no failure, that all is well again. Methods may
-// be called from many goroutines.
+// Failures makes a few lines of work that fails again and again. The first failure has its own line and begins a
+// window. After that each window has one line at most, when the window ends. The line has the number of further
+// failures in the window. If there were none and the work has recovered, the line says that all is well again. Methods
+// may be called from many goroutines.
 type Failures struct {
 	Window time.Duration
-	Well   func() // writes the line that all is well again
+	Well   func() // Writes the line that says that all is well again.
 
 	mu        sync.Mutex
-	timer     *time.Timer     // of the window; nil = all is well
-	failed    int             // in the window, without a line so far
-	rest      func(count int) // writes the line of these; of the latest failure
-	recovered bool            // since the latest failure
+	timer     *time.Timer     // The timer of the window. Nil means all is well.
+	failed    int             // Failures in the window that have no line so far.
+	rest      func(count int) // Writes the line of these failures. The latest call of Fail has set it.
+	recovered bool            // The work has succeeded since the latest failure.
 }
 
-// Fail reports a failure. own writes the line of this failure alone, rest the line of several of which this failure is the latest. Fail
-// tells whether it has written the own line.
+// Fail reports a failure. own writes the line of this failure alone. rest writes the line of several failures; this
+// failure is the latest of them. Fail tells whether it has written the own line.
 func (f *Failures) Fail(own func(), rest func(count int)) bool {
 	if !f.begin(rest) {
 		return false
@@ -29,7 +30,7 @@ func (f *Failures) Fail(own func(), rest func(count int)) bool {
 	return true
 }
 
-// begin begins a window, or counts the failure where there is one.
+// begin begins a window and returns true. If there is a window already, begin counts the failure and returns false.
 func (f *Failures) begin(rest func(count int)) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,14 +44,14 @@ func (f *Failures) begin(rest func(count int)) bool {
 	return false
 }
 
-// Recover reports that work which failed before has succeeded.
+// Recover reports that the work has succeeded after a failure.
 func (f *Failures) Recover() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recovered = true
 }
 
-// end ends a window, and begins the next unless all is well.
+// end ends a window. It begins the next window unless all is well.
 func (f *Failures) end() {
 	f.mu.Lock()
 	if f.timer == nil { // Flush was faster.
@@ -73,7 +74,7 @@ func (f *Failures) end() {
 	}
 }
 
-// Flush writes the line of the failures that are counted. Call it when no more can come.
+// Flush ends the window, and writes the line of the counted failures. Call it when no more failures can come.
 func (f *Failures) Flush() {
 	f.mu.Lock()
 	failed, rest := f.failed, f.rest

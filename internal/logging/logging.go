@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// New makes the log of a node, and its level. Format is json or text; a change of the level counts from the next line on.
+// New makes the log of a node, and its level. With the format json the lines are JSON, otherwise text. A change of the
+// level counts from the next line on.
 func New(w io.Writer, format string, level slog.Level) (*slog.Logger, *slog.LevelVar) {
 	v := &slog.LevelVar{}
 	v.Set(level)
@@ -17,10 +18,10 @@ func New(w io.Writer, format string, level slog.Level) (*slog.Logger, *slog.Leve
 	return slog.New(slog.NewTextHandler(w, options)), v
 }
 
-// levels are what a log can be set to, the most talkative first.
+// levels are the possible levels of a log. The level that writes the most lines comes first.
 var levels = []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 
-// Levels are the names of the levels, the most talkative first.
+// Levels returns the names of the levels. The level that writes the most lines comes first.
 func Levels() []string {
 	names := make([]string, len(levels))
 	for i, l := range levels {
@@ -29,10 +30,10 @@ func Levels() []string {
 	return names
 }
 
-// LevelName is the name of a level as settings, the API and the command line have it.
+// LevelName returns the name of a level, as settings, the API and the command line write it.
 func LevelName(l slog.Level) string { return strings.ToLower(l.String()) }
 
-// ParseLevel reads the name of a level; false = there is none of that name.
+// ParseLevel reads the name of a level. false means there is no level with that name.
 func ParseLevel(name string) (slog.Level, bool) {
 	for _, l := range levels {
 		if LevelName(l) == name {

@@ -37,9 +37,9 @@ func (n *Notice) roughly() int {
 	return 640 + len(n.Title) + len(n.Body) + len(n.Key) + 48*(len(n.Data)+len(n.Labels))
 }
 
-// appendJSON writes what encode makes of the Form, without the final brace, in a sixth of the time: a notice is
-// encoded for each webhook and each page. For unusual values it returns ok = false, and the caller uses encode, which
-// also has the right errors.
+// appendJSON writes the same JSON as encode of the Form, but without the final brace. It needs a sixth of the time, and
+// a notice is encoded for each webhook and each page. For unusual values it returns ok = false. The caller then uses
+// encode, which also has the right errors.
 func (n *Notice) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = appendText(append(b, `{"id":`...), n.ID)
 	b = appendText(append(b, `,"type":`...), n.Type)

@@ -35,7 +35,7 @@ const keyed = "z"
 const lastDay = FirstDay + 31*32*32 - 1
 
 // IDs returns the lowest text with which the ids of the day's notices can begin. The ids of the day sort between this
-// text and that of the next day.
+// text and the text of the next day.
 func (d Day) IDs() string { return "n_" + d.letters() }
 
 // letters returns the three letters of the day, or keyed for a day that ids cannot name.

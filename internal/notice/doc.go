@@ -1,8 +1,10 @@
-// Package notice has the typed message that a finding becomes, and its forms in JSON, XML and protobuf.
+// Package notice has the notice that a rule makes of a finding, or that a business system sends, and its forms in JSON,
+// XML and protobuf.
 //
-// Notice is the message, View a notice as one reader sees it, Form what clients get. ID makes the id of a notice,
-// which is the same each time a firing is repeated. Marshal and Unmarshal encode a notice for the ledger and Redis.
+// Notice is a notice. View is a notice as one reader sees it, and Form is a notice as clients get it. ID makes the id
+// of a notice; a repeated firing gives the same id. Marshal and Unmarshal encode a notice for the ledger and Redis.
 // CheckSent and CheckRequest check the limits.
 //
-// The package is a leaf: it imports only the policy of texts, and does no I/O.
+// The package is a leaf: of this program it imports only internal/text, the policy of texts, and its own protobuf code.
+// It does no I/O.
 package notice

@@ -179,8 +179,8 @@ func encodeField(e *xml.Encoder, name string, value any) error {
 	return e.EncodeElement(value, start)
 }
 
-// isXMLName tells whether the name can be that of an element without a namespace. XML reserves names that begin with
-// xml.
+// isXMLName tells whether the name can be the name of an element without a namespace. XML reserves names that begin
+// with xml.
 func isXMLName(name string) bool {
 	if name == "" || len(name) >= 3 && strings.EqualFold(name[:3], "xml") {
 		return false

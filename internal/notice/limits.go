@@ -33,14 +33,14 @@ const (
 	MaxBody       = 16 << 10  // characters; and at most MaxText bytes
 	MaxLanguages  = 32        // translations
 	MaxFieldText  = 16 << 10  // bytes of a text of the data
-	MaxSize       = 256 << 10 // bytes of all its texts
+	MaxSize       = 256 << 10 // bytes of all texts of the notice
 	MaxRecipients = 1000
 	MinLife       = time.Second
 	MaxLife       = 3650 * 24 * time.Hour
 
 	MaxRequest           = 1000    // notices
 	MaxRequestRecipients = 20_000  // in all notices of one request
-	MaxRequestBytes      = 8 << 20 // of its body
+	MaxRequestBytes      = 8 << 20 // bytes of the body of one request
 )
 
 // Fault is a violation of a limit. At is the path of the member in the JSON of the request, such as texts.zh.title.

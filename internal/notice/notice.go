@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status says what kind of notice it is.
+// Status is the kind of a notice.
 type Status string
 
 // The statuses.
@@ -19,7 +19,7 @@ const (
 	Sent     Status = "sent"  // a notice that a business system sent
 )
 
-// Notice is one typed message. Its JSON, XML and protobuf forms carry the same names.
+// Notice is one notice with typed fields. Its JSON, XML and protobuf forms carry the same names.
 type Notice struct {
 	ID        string
 	Type      string
@@ -28,8 +28,9 @@ type Notice struct {
 	Rule      string
 	Scope     string
 	Key       string // canonical JSON array
-	// Opaque to clients. For a finding: the due time (µs) of the firing that opened it. For an event: its watermark
-	// values as an array. For a sent notice: a name of the request.
+	// Opaque to clients. For a finding: the due time (µs) of the firing that opened the finding. For an event: its
+	// watermark values as an array. In a clock term after 0, both begin with the term: see InTerm. For a sent notice: a
+	// name of the request.
 	Episode  string
 	Status   Status
 	Priority int // 1 (low) … 5 (high)
@@ -75,8 +76,8 @@ func ID(rule, scope, key, episode string, status Status, ordinal int) string {
 	return hashed("n_", rule, scope, key, episode, status, ordinal)
 }
 
-// EpisodeAt returns the episode of a finding, or of a digest, that was opened by the firing of that clock term and
-// due time.
+// EpisodeAt returns the episode of a finding or a digest. The firing with this clock term and due time has opened the
+// finding or the digest.
 func EpisodeAt(term int64, due time.Time) string {
 	return InTerm(term, strconv.FormatInt(due.UnixMicro(), 10))
 }
@@ -90,7 +91,7 @@ func InTerm(term int64, episode string) string {
 	return strconv.FormatInt(term, 10) + ":" + episode
 }
 
-// Beginning is the begin of an episode of a finding. Later episodes of the finding are After it.
+// Beginning is the time when an episode of a finding began. After compares the beginnings of two episodes.
 type Beginning struct {
 	Term int64 // term of the ledger's clock
 	Due  int64 // µs
@@ -118,8 +119,8 @@ func (b Beginning) After(other Beginning) bool {
 	return b.Term > other.Term || b.Term == other.Term && b.Due > other.Due
 }
 
-// digest is the prefix of the ids of digests. It tells their ids from those of findings, because a finding may have
-// the same key as a digest.
+// digest is the prefix of the ids of digests. It distinguishes the id of a digest from the id of a finding's notice,
+// because a finding may have the same key as a digest.
 const digest = "nd_"
 
 // DigestID is ID for a digest: a notice that reports several findings or groups together.
@@ -151,8 +152,8 @@ type Origin struct {
 // String returns the id in hexadecimal, as in logs and traces.
 func (o Origin) String() string { return fmt.Sprintf("%x", o.ID) }
 
-// RunOrigin returns the origin of the notices of a run. started is the start of the run on the clock of warehouses
-// (µs), which these notices have as CreatedAt.
+// RunOrigin returns the origin of the notices of a run. started is the start of the run on the clock of warehouses, in
+// µs. The notices of the run have the same time as CreatedAt.
 func RunOrigin(rule, scope string, started time.Time) Origin {
 	return originOf("run", rule, scope, strconv.FormatInt(started.UnixMicro(), 10))
 }

@@ -34,7 +34,8 @@ type Question struct {
 // Kind is what a query lists: subscriptions, or the scopes of a rule.
 type Kind interface {
 	Origin() ledger.OriginKey
-	// Begin starts a list with the columns of an answer. It returns an error where the columns are not the expected ones.
+	// Begin starts a list with the columns of an answer. It returns an error where the columns are not the expected
+	// ones.
 	Begin(ctx context.Context, columns []row.Column) (List, error)
 	// Most is the maximum number of rows of an answer.
 	Most() int
@@ -45,7 +46,7 @@ type List interface {
 	Row(r *row.Row)
 	// Fault names the invalid rows. With a fault the ledger gets nothing of the list.
 	Fault() error
-	// Take writes the list to the ledger. The token is that of the claim. Errors are the ledger's.
+	// Take writes the list to the ledger. token is the token of the claim. Errors are the ledger's.
 	Take(ctx context.Context, token int64) (Taken, error)
 }
 

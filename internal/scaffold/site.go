@@ -111,7 +111,7 @@ func hasPassword(address string) bool {
 	_, query, _ := strings.Cut(rest, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return true // Nobody knows what it shows.
+		return true // The query cannot be parsed, so it may show a password.
 	}
 	for name := range values {
 		if strings.Contains(strings.ToLower(name), "password") {

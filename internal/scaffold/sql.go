@@ -38,8 +38,8 @@ func Dialects() []string { return []string{"postgres", "mysql", "mariadb", "sqls
 // sqlName matches a name that SQL takes without quotes, with or without its schema.
 var sqlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$`)
 
-// SQL returns a script that makes the roles for a database and grants them what they need, and no more. An error says
-// which field is wrong.
+// SQL returns a script that makes the roles for a database, and grants them the rights that they need and no others. An
+// error says which field is wrong.
 func SQL(g Grants) (string, error) {
 	if !slices.Contains(Dialects(), g.Dialect) {
 		return "", fmt.Errorf("--sql takes %s, not %q", strings.Join(Dialects(), ", "), g.Dialect)

@@ -24,11 +24,11 @@ const (
 
 const (
 	beats       = 8                      // Renewals in the length of a lease. The last eighth of a lease is the safety margin.
-	timeouts    = 4                      // The ledger may take a quarter of a lease to answer,
-	leastWait   = 500 * time.Millisecond // but never less than this.
+	timeouts    = 4                      // The ledger may take a quarter of a lease to answer.
+	leastWait   = 500 * time.Millisecond // The ledger always gets at least this long to answer.
 	beginWithin = 5 * time.Second        // Time to take a session. A connection may have to be opened first.
 	aloneEvery  = 5 * time.Second        // Time between renewals where no other node can bury the session.
-	buryWithin  = 30 * time.Second       // Time for one burial. Without it, the things held become free a little later by themselves.
+	buryWithin  = 30 * time.Second       // Time for one burial. Without a burial, the things held become free a little later by themselves.
 	byeWithin   = 2 * time.Second        // Time for the ledger to answer a node that stops.
 	neverEnds   = 100 * 365 * 24 * time.Hour
 )
@@ -75,7 +75,7 @@ type Keeper struct {
 	rules string               // Hash of the rules that the node runs.
 	own   tenure               // The present session.
 	fault error                // Why the last renewal failed.
-	ended map[string]time.Time // Sessions that have ended. Until the time the keeper frees again what each one held.
+	ended map[string]time.Time // Sessions that have ended. Until this time the watcher goes on to free the things that the session held.
 }
 
 // tenure is a session, from its beginning to its end.
@@ -87,7 +87,7 @@ type tenure struct {
 
 	isLapsed bool
 	lapsed   chan struct{} // Closed when the session is no longer in force. A later renewal makes a new channel.
-	ended    chan struct{} // Closed when the ledger has ended the session.
+	ended    chan struct{} // Closed when the ledger has ended the session, or when the node stops.
 }
 
 // New makes a keeper that has no session yet.
@@ -151,7 +151,7 @@ func unique() string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// endOthers ends the sessions that earlier processes left behind, all but one.
+// endOthers ends the sessions that earlier processes left behind. The session "but" stays.
 func (k *Keeper) endOthers(ctx context.Context, but string) error {
 	list, err := k.o.Ledger.Nodes(ctx)
 	if err != nil {
@@ -382,7 +382,8 @@ func (k *Keeper) holds() bool {
 	return k.own.id != "" && !k.own.isLapsed && time.Now().Before(k.own.lasts)
 }
 
-// Own is Hold for work that the ledger fences by itself. Its channel closes only when the ledger has ended the session.
+// Own is Hold for work that the ledger fences by itself. It returns the session also when the session is not in force.
+// The channel closes only when the ledger has ended the session, or when the node stops.
 func (k *Keeper) Own() (id string, ended <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

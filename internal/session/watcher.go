@@ -77,9 +77,9 @@ func (w *watcher) nodes(ctx context.Context) ([]ledger.Node, error) {
 	return w.o.Ledger.Nodes(ctx)
 }
 
-// compare compares the ledger's clock with the clock of this machine. If the ledger's clock jumped ahead, leases of
-// healthy nodes have ended by it. Then this node buries nobody for the length of a lease, so that healthy nodes can
-// renew theirs.
+// compare compares the ledger's clock with the clock of this machine. If the ledger's clock jumped ahead, it shows
+// leases of healthy nodes as ended. Then this node buries no session for the length of a lease, so that healthy nodes
+// can renew their sessions.
 func (w *watcher) compare(is sighting, answered time.Time) {
 	was := w.last
 	w.last = is
@@ -105,7 +105,7 @@ func (k *Keeper) isSteady(id string, now time.Time) bool {
 	return id == k.own.id && k.holds() && !k.own.steady.IsZero() && now.Sub(k.own.steady) >= k.o.Lease
 }
 
-// bury ends the sessions whose lease is over, and removes them from there.
+// bury ends the sessions whose lease is over, and removes their ids from the map there.
 func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) error {
 	bounded, done := context.WithTimeout(ctx, buryWithin)
 	defer done()

@@ -30,7 +30,7 @@ const (
 	CodeBook   = "bad_address_name" // the name of an entry in the address book
 )
 
-// Site is what the kinds need to know about the configuration and its surroundings.
+// Site tells the kinds of this package about the configuration and its surroundings.
 type Site interface {
 	strictyaml.Reader
 	// Secret returns the text of a secret, or the content of the file that the text names.

@@ -139,7 +139,7 @@ func (m Matcher) compile(text string) (Matcher, error) {
 	case exact:
 		return m, nil
 	}
-	if _, err := regexp.Compile(m.Value); err != nil { // First alone, so that its brackets cannot close the group that is added below.
+	if _, err := regexp.Compile(m.Value); err != nil { // The value must compile alone, so that its brackets cannot close the group that is added below.
 		return Matcher{}, bad(text, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the expressions are those of RE2")
 	}
 	expr, err := regexp.Compile(`^(?s:` + m.Value + `)$`)

@@ -26,8 +26,8 @@ const (
 // longestText bounds comments and authors, in bytes.
 const longestText = 1000
 
-// Silence withholds the notices that all of its matchers match, while it is active: between From and Until, or during
-// its windows in that period.
+// Silence holds back the notices that all of its matchers match, while the silence is active. It is active between From
+// and Until, or during its windows in that period.
 type Silence struct {
 	ID       string
 	Matchers []Matcher
@@ -87,8 +87,8 @@ func (s *Silence) Matches(subject *Subject) bool {
 
 // Concerns tells whether the silence may match a notice of the warehouse. Matchers of warehouse must match the
 // warehouse. Matchers of scope must match the scope of the same name, or the empty scope of a rule without scopes.
-// Matchers of rule must match one of the rules, or the empty rule of a sent notice. The rules are all that can make
-// notices there.
+// Matchers of rule must match one of the rules, or the empty rule of a sent notice. The caller passes all rules that
+// can make notices in the warehouse.
 func (s *Silence) Concerns(warehouse string, rules []string) bool {
 	for i := range s.Matchers {
 		m := &s.Matchers[i]
@@ -124,7 +124,7 @@ func (s *Silence) over(at time.Time) bool {
 	return !s.Ended.IsZero() && !at.Before(s.Ended) || !s.Until.IsZero() && !at.Before(s.Until)
 }
 
-// ActiveUntil tells whether the silence is active at a time, and when it stops to be active if nobody ends it.
+// ActiveUntil tells whether the silence is active at a time, and until when it stays active if nobody ends it.
 func (s *Silence) ActiveUntil(at time.Time) (until time.Time, active bool) {
 	if s.over(at) || at.Before(s.From) {
 		return time.Time{}, false
@@ -142,7 +142,7 @@ func (s *Silence) ActiveUntil(at time.Time) (until time.Time, active bool) {
 	return until, true
 }
 
-// Next returns the next time after a time when the silence becomes active, or zero where it never does again.
+// Next returns the first time after "after" at which the silence becomes active. Zero means that there is no such time.
 func (s *Silence) Next(after time.Time) time.Time {
 	if s.over(after) {
 		return time.Time{}
@@ -222,7 +222,7 @@ func (w *Window) OpenUntil(at time.Time) (until time.Time, open bool) {
 
 func (w *Window) next(after time.Time) time.Time { return w.opens.Next(after).UTC() }
 
-// Holding is a silence that withholds a subject now.
+// Holding is a silence that holds back the notices of a subject now.
 type Holding struct {
 	ID      string
 	Until   time.Time // The end of the silence, unless somebody ends it earlier.

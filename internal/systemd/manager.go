@@ -19,13 +19,13 @@ type Manager struct {
 	every time.Duration      // The time between two looks at the loops.
 	send  func(state string) // Sends a state to systemd.
 	now   func() string      // Returns the assignment of MONOTONIC_USEC.
-	alive string             // What systemd's watchdog wants to hear. Empty where there is no watchdog.
+	alive string             // The message for systemd's watchdog. Empty where there is no watchdog.
 }
 
 // Open reads from the environment where systemd listens, and how often its watchdog wants to hear of the service.
 func Open(log *slog.Logger) *Manager {
 	m := &Manager{log: log, every: lookEvery, now: daemon.SdNotifyMonotonicUsec}
-	var failed atomic.Bool // The watchdog hears of the node every few seconds, and the log once that it does not.
+	var failed atomic.Bool // The last send failed. The log has an error once, and not again until a send has succeeded.
 	m.send = func(state string) {
 		_, err := daemon.SdNotify(false, state)
 		if failed.Swap(err != nil) {
@@ -40,7 +40,7 @@ func Open(log *slog.Logger) *Manager {
 		log.Error("The time limit of the watchdog of systemd could not be read. Systemd will restart the node.", "error", err)
 	}
 	if limit > 0 {
-		m.every, m.alive = limit/2, daemon.SdNotifyWatchdog // Half of the limit is what systemd recommends.
+		m.every, m.alive = limit/2, daemon.SdNotifyWatchdog // Systemd recommends half of the limit.
 	}
 	return m
 }
@@ -58,8 +58,8 @@ func (m *Manager) Reload(reload func()) {
 // Stopping says that the service stops.
 func (m *Manager) Stopping() { m.send(daemon.SdNotifyStopping) }
 
-// Watch looks at the loops until the context ends. stuck returns the names of the loops that do not turn. While there is
-// one, the watchdog hears nothing, and systemd restarts the service after the time limit.
+// Watch looks at the loops until the context ends. stuck returns the names of the loops that do not turn. While a loop
+// is stuck, the watchdog hears nothing, and systemd restarts the service after the time limit.
 func (m *Manager) Watch(ctx context.Context, stuck func() []string) {
 	tick := time.NewTicker(m.every)
 	defer tick.Stop()

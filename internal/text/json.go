@@ -17,8 +17,8 @@ import (
 // itself.
 func EscapeJSON(data []byte) []byte { return replaceRefused(data, `\u%04x`) }
 
-// Mark replaces the characters that the policy refuses by the marks of Visible, in the output of an encoder such as
-// that of XML. It does not look at characters below U+0020, because encoders leave only line breaks and tabs there.
+// Mark replaces the characters that the policy refuses by the marks of Visible, in the output of an encoder such as the
+// encoder of XML. It does not look at characters below U+0020, because encoders leave only line breaks and tabs there.
 func Mark(data []byte) []byte { return replaceRefused(data, "[U+%04X]") }
 
 func replaceRefused(data []byte, format string) []byte {

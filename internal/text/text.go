@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Shape says whether a text has one line or several.
+// Shape says whether a text has one line or several lines, or is a raw text of a source.
 type Shape uint8
 
 // The shapes.

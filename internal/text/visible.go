@@ -86,8 +86,8 @@ func Quote(s string) string {
 }
 
 // VisibleIn returns the value with Visible applied to every text in it. It serves encoders that cannot write some
-// characters at all, such as that of XML. It copies the parts that change, so v itself stays the same. Unexported
-// fields stay as they are.
+// characters at all, such as the encoder of XML. It copies the parts that change, so v itself stays the same.
+// Unexported fields stay as they are.
 func VisibleIn(v any) any {
 	if v == nil {
 		return nil

@@ -1,9 +1,9 @@
 // Package doctor looks at a site from its configuration: the machine, the ledger, Redis, the sources and the sinks
 // (tallyman doctor). It also looks at a ledger alone (tallyman ledger verify). It changes nothing and sends nothing.
 //
-// A check is a function in the list checks. It returns Findings; each has a code that does not change, and a way out
-// where something is wrong. The package uses what a node and other commands check by, and adds what only an operator
-// needs.
+// A check is a function in the list checks. It returns Findings. Each finding has a code that does not change, and a
+// way out where something is wrong. The package uses the checks of the node and of other commands, and adds checks that
+// only an operator needs.
 package doctor
 
 import (
@@ -21,13 +21,13 @@ import (
 	"tallyman/internal/wire"
 )
 
-// State says how something is.
+// State is the result of a check.
 type State string
 
 // The states.
 const (
 	OK      State = "ok"
-	Warning State = "warning" // It works, but not as it should, or not for long.
+	Warning State = "warning" // The part works, but not as it should, or not for long.
 	Wrong   State = "wrong"
 )
 
@@ -66,9 +66,9 @@ const (
 	CodeServer           = "server"
 )
 
-// Options has what a site's configuration does not say.
+// Options are the inputs that the checks need in addition to the configuration of the site.
 type Options struct {
-	Version string // Of this program.
+	Version string // The version of this program.
 }
 
 // timeout bounds each check.
@@ -95,7 +95,7 @@ func Examine(ctx context.Context, cfg *config.Config, o Options) []Finding {
 	return slices.Concat(found...)
 }
 
-// IsWrong tells whether a finding is wrong.
+// IsWrong tells whether a finding of the list has the state Wrong.
 func IsWrong(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.State == Wrong })
 }
@@ -131,7 +131,7 @@ func checkConfig(ctx context.Context, cfg *config.Config, _ Options) []Finding {
 	return list
 }
 
-// OfServer returns findings about a running server, from its status. version is that of this program.
+// OfServer returns findings about a running server, from its status. version is the version of this program.
 func OfServer(report *wire.StatusReport, version string) []Finding {
 	var list []Finding
 	if report.Version != version {
@@ -154,5 +154,5 @@ func ServerOut(err error) Finding {
 	return wrong(CodeServer, "", "the server does not tell its status: "+err.Error(), "start the node, or name another server with --server and a token with --token-file")
 }
 
-// apartOut is what to do about clocks that differ.
+// apartOut is the way out for clocks that differ.
 const apartOut = "synchronize both clocks with NTP"

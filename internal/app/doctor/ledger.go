@@ -43,7 +43,7 @@ func checkLedger(ctx context.Context, cfg *config.Config, _ Options) []Finding {
 	return append(list, postgresCertificate(ctx, "ledger", cfg.Ledger.URL.Reveal())...)
 }
 
-// number returns the number of a text, or 0.
+// number reads a whole number from the text. It returns 0 where the text is no number.
 func number(text string) int {
 	n, _ := strconv.Atoi(text) // 0 is a version that is too old.
 	return n
@@ -72,7 +72,7 @@ func checkSchema(ctx context.Context, cfg *config.Config) Finding {
 	return wrong(CodeLedgerSchema, "", err.Error(), "docs/reference/error-codes.md has the code of this error")
 }
 
-// ledgerRights looks whether the role has what a node needs, and no more.
+// ledgerRights checks whether the role has the rights that a node needs, and no others.
 func ledgerRights(server *postgres.Inspection) Finding {
 	const way = "`tallyman init --sql postgres` prints the roles and their rights: docs/how-to/set-up-postgresql.md"
 	switch {
@@ -86,7 +86,7 @@ func ledgerRights(server *postgres.Inspection) Finding {
 	return ok(CodeLedgerRights, "", "the role may do what a node needs, and may not change tables")
 }
 
-// named lists the first names.
+// named lists the first mostNamed names, and counts the other names.
 func named(names []string) string {
 	if len(names) <= mostNamed {
 		return strings.Join(names, ", ")
@@ -94,7 +94,8 @@ func named(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
 }
 
-// clock returns the finding about the clock of a server. before and after are this machine's times of the question.
+// clock returns the finding about the clock of a server. before and after are this machine's times of the question and
+// the answer.
 func clock(code, about string, server, before, after time.Time) Finding {
 	if apart := authoring.ClockApart(server, before, after); apart != "" {
 		return warning(code, about, "the server's clock is "+apart, apartOut)

@@ -56,7 +56,7 @@ func isNode(ctx context.Context, cfg *config.Config) bool {
 
 const (
 	leastFiles = 1024
-	spareFiles = 500 // Files beside those of streams: connections of pools, rule files, the log.
+	spareFiles = 500 // Open files that are no streams: connections of pools, rule files, the log.
 )
 
 // checkOpenFiles compares how many files the process may open with how many streams the node keeps open.
@@ -92,8 +92,8 @@ const (
 	bytesPerMiB = 1 << 20
 )
 
-// checkDisk looks how much space the folder has in which the site keeps its data: that of the SQLite ledger, else that
-// of the configuration.
+// checkDisk checks the free space of the folder in which the site keeps its data. This is the folder of the SQLite
+// ledger, or else the folder of the configuration.
 func checkDisk(_ context.Context, cfg *config.Config, _ Options) []Finding {
 	folder := filepath.Dir(cfg.File)
 	if cfg.Ledger.Driver == config.SQLite {

@@ -138,7 +138,7 @@ func redisPersistence(about string, info map[string]string) Finding {
 	return ok(CodeRedisPersistence, about, "the append-only file is off; Tallyman writes inboxes and queues back from the ledger")
 }
 
-// certificateAt looks when the certificate of a server that begins with TLS ends.
+// certificateAt checks when the certificate of a server ends. The server must begin each connection with TLS.
 func certificateAt(ctx context.Context, about, address string, c *tls.Config) []Finding {
 	conn, err := (&tls.Dialer{Config: c}).DialContext(ctx, "tcp", address)
 	if err != nil {

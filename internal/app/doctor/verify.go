@@ -34,7 +34,7 @@ const (
 
 const (
 	restorePage  = "docs/how-to/back-up-and-restore.md"
-	restoredSoon = 24 * time.Hour // A restore is a warning for so long, as in tallyman status.
+	restoredSoon = 24 * time.Hour // A restore is a warning for this long, as in tallyman status.
 )
 
 // Verify looks at the configured ledger alone: its schema, its faults, whether Redis knows more than the ledger does,
@@ -52,7 +52,7 @@ func Verify(ctx context.Context, cfg *config.Config) []Finding {
 	}
 	list = append(list, integrity(ctx, cfg, isNewer(steps))...)
 	if schema.State == Wrong {
-		return list // The tables may not be those that this program reads.
+		return list // The tables may differ from the tables that this program reads.
 	}
 	s, err := app.SurveyLedger(ctx, cfg)
 	if err != nil {
@@ -198,7 +198,7 @@ func outlook(o *app.IndexOutlook) Finding {
 	return ok(CodeLedgerLineage, o.Sink, "Redis knows nothing that this ledger does not know; nodes go on in epoch %s", o.Epoch)
 }
 
-// waiting says what a node sends when it starts.
+// waiting returns the finding about the deliveries of a sink that nodes send after their next start.
 func waiting(s *app.LedgerSurvey, sink string, restored bool) Finding {
 	found := fmt.Sprintf("deliveries that wait: %d, the oldest since %s; nodes send each of them when it is due, and so again what was sent after a backup",
 		s.Waiting[sink], s.Oldest[sink].UTC().Format(time.RFC3339))

@@ -135,8 +135,8 @@ func redactor(address string) func(string) string {
 	}
 }
 
-// folderOf returns the folder of a file, in which the file of a schema stands as well. folderOf is empty for the
-// working folder.
+// folderOf returns the folder of a database file. The file of a schema is in that folder as well. folderOf is empty for
+// the working folder.
 func folderOf(path string) string {
 	if folder := filepath.Dir(path); path != "" && folder != "." && folder != "/" {
 		return folder

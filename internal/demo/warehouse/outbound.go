@@ -102,7 +102,7 @@ func (m *minute) book(l openLine) error {
 	return nil
 }
 
-// progress moves a wave on, and closes it with its last line.
+// progress records the progress of a wave. With the last line of the wave, progress closes the wave.
 func (m *minute) progress(wave int64) error {
 	var open int
 	err := m.tx.QueryRowContext(m.ctx, `SELECT count(*) FROM wave_lines WHERE wh_id = ? AND wave_no = ? AND picked = 0`, m.id, wave).Scan(&open)

@@ -1,4 +1,4 @@
--- A small warehouse, to begin with: one bin holds less than nothing.
+-- A small warehouse, to begin with: one bin has a negative quantity.
 CREATE TABLE bin_stock (
   wh_id       INTEGER NOT NULL,
   bin_code    TEXT NOT NULL,

@@ -15,7 +15,7 @@ GRANT SELECT ON {{ . }} TO tallyman_probe;
 {{- else }}
 GRANT SELECT ON {{ .Database }}.* TO tallyman_probe;
 {{- end }}
--- With this right, the functions behind views are seen and checked.
+-- With this right, Tallyman sees and checks the functions behind views.
 GRANT SHOW VIEW ON {{ .Database }}.* TO tallyman_probe;
 
 -- Optional, for `tallyman rules test --source` and `tallyman rules diff`: temporary tables.

@@ -19,7 +19,8 @@ ALTER SCHEMA public OWNER TO tallyman_owner;
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO tallyman_app;
 
--- What `migrate up` and ledger_day make from now on. Nobody else may call the functions of the ledger.
+-- The rights on all that `migrate up` and ledger_day make from now on. Nobody else may call the functions of the
+-- ledger.
 ALTER DEFAULT PRIVILEGES FOR ROLE tallyman_owner IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO tallyman_app;
 ALTER DEFAULT PRIVILEGES FOR ROLE tallyman_owner IN SCHEMA public

@@ -22,7 +22,8 @@ func All() string {
 	return b.String()
 }
 
-// Each has a text for each character and byte of All, and All itself.
+// Each has All itself, texts with line breaks, texts with bytes that are not UTF-8, and two texts for each character of
+// All.
 func Each() []string {
 	list := []string{All(), "\r\n", "\n\r", " \n ", "\xed\xa0\x80", "\xff"}
 	for _, r := range All() {
