@@ -170,8 +170,8 @@ func roleNames() []string {
 // fileArguments lists the arguments that are paths of files.
 var fileArguments = []string{"FILE", "PATH", "OLD", "NEW"}
 
-// complete sets up the completion in shells: names from the server for commands that use a server, else fixed words and
-// files.
+// complete sets up the completion in shells for a command and its subcommands. Arguments that are paths complete to
+// files. For commands that call a server, other arguments complete to names from the server.
 func (c *command) complete(root *cobra.Command) {
 	c.completeFlags(root)
 	for _, cmd := range root.Commands() {

@@ -117,7 +117,8 @@ func membersOf(state wire.AuditState) []string {
 	return members(v, "")
 }
 
-// members returns the single values of a state, each with its name.
+// members returns the values of a state as name=value. A list of objects becomes its name and the number of objects.
+// members leaves out nulls, empty lists and the members in toldElsewhere.
 func members(v any, name string) []string {
 	switch x := v.(type) {
 	case map[string]any:

@@ -72,7 +72,8 @@ func readAtMost(from io.Reader, most int64) ([]byte, error) {
 // maxTokenFile is the largest size of a token file, in bytes.
 const maxTokenFile = 64 << 10
 
-// token is what the file of --token-file has, or $TALLYMAN_TOKEN. There is no flag for the token itself: others see command lines.
+// token returns the token in the file of --token-file, or without this flag the token in $TALLYMAN_TOKEN. No flag takes
+// the token itself, because other users of the machine can see command lines.
 func (c *command) token() (string, error) {
 	if c.tokenFile == "" {
 		return strings.TrimSpace(c.getenv("TALLYMAN_TOKEN")), nil
@@ -126,7 +127,7 @@ func (c *client) ask(ctx context.Context, method, path string, body, form any) (
 	return c.askPath(ctx, method, api+path, body, form)
 }
 
-// askPath is ask for a path of the server.
+// askPath is ask for any path of the server, not only for a path below /api/v1.
 func (c *client) askPath(ctx context.Context, method, path string, body, form any) (json.RawMessage, error) {
 	var raw json.RawMessage
 	if err := c.doPath(ctx, method, path, body, &raw); err != nil {
@@ -143,7 +144,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 	return c.doPath(ctx, method, api+path, body, answer)
 }
 
-// doPath is do for a path of the server.
+// doPath is do for any path of the server, not only for a path below /api/v1.
 func (c *client) doPath(ctx context.Context, method, path string, body, answer any) error {
 	var payload io.Reader
 	if body != nil {
@@ -220,7 +221,7 @@ func withQuery(path string, query url.Values) string {
 func (c *command) namesServer() bool { return cmp.Or(c.server, c.tokenFile, c.caFile) != "" }
 
 // asksServer tells whether a command calls a server. Otherwise the command reads the configuration. --config and --set
-// win over TALLYMAN_SERVER. The flags of both together are an error.
+// win over TALLYMAN_SERVER. Flags of both kinds together are an error.
 func (c *command) asksServer() (bool, error) {
 	local := c.config != "" || len(c.set) > 0
 	if local && c.namesServer() {
@@ -290,7 +291,8 @@ func (c *client) strange(err error) error {
 	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w; is this the address of another server?", c.base, err))
 }
 
-// foreign returns the error of an answer that is not in the problem format of Tallyman.
+// foreign returns the error of an answer that is a web page, or a refusal that is not in the problem format of
+// Tallyman.
 func (c *client) foreign(res *http.Response, body []byte) error {
 	what := fmt.Sprintf("%s answers %d %s", c.base, res.StatusCode, http.StatusText(res.StatusCode))
 	next := "which is not an answer of Tallyman: is this the address of another server, or of a proxy?"
@@ -337,7 +339,7 @@ func (c *client) refused(res *http.Response, body []byte) error {
 	return err
 }
 
-// problemError is a problem as an error, with what the caller can do about it.
+// problemError returns the problem as an error, with advice for the caller.
 func problemError(p *wire.Problem) *refusedError {
 	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
 	for _, f := range p.Errors[min(1, len(p.Errors)):] { // The detail repeats the first error.

@@ -122,7 +122,8 @@ type diagnostic struct {
 	Rule      string `json:"rule,omitempty"`
 }
 
-// The severities. A warning means that something could not be checked. A note is only information.
+// The severities. A warning is about something that works but may be a mistake, or that could not be checked. A note is
+// only information.
 const (
 	severityError   = "error"
 	severityWarning = "warning"

@@ -209,7 +209,8 @@ func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *del
 	return nil
 }
 
-// of returns the filter of a change. A filter without states gets those that the server would choose.
+// of returns the filter of a change. A filter without states gets the default states of the change. The server has the
+// same defaults.
 func (f *deliveryFlags) of(k *deliveryChange) *deliveryFlags {
 	chosen := *f
 	if len(chosen.states) == 0 {

@@ -71,7 +71,7 @@ func (c drainCommands) await(ctx context.Context, node string, wait time.Duratio
 	return form, nil
 }
 
-// writeDrain writes how far the drain is.
+// writeDrain writes the state of the drain.
 func writeDrain(w io.Writer, form *wire.DrainForm) {
 	switch form.State {
 	case wire.DrainDone:

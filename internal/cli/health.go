@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthAnswer is what /healthz and /readyz answer.
+// healthAnswer is the answer of /healthz and of /readyz.
 type healthAnswer struct {
 	Status string   `json:"status"` // alive or ready
 	Unwell []string `json:"unwell"` // parts that are not well while the node is ready
@@ -61,7 +61,7 @@ each certificate, because it calls its own machine and sends no token.`,
 	return cmd
 }
 
-// healthClient calls the server that is named, or else the node of the configuration.
+// healthClient returns a client for the named server, or else for the node of the configuration.
 func (c nodeCommands) healthClient() (*client, error) {
 	remote, err := c.asksServer()
 	if err != nil {

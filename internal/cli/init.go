@@ -28,10 +28,10 @@ type initCommands struct{ *command }
 type initForm struct {
 	Folder string   `json:"folder"`
 	Rule   string   `json:"rule"`
-	Files  []string `json:"files"` // From the folder.
+	Files  []string `json:"files"` // Relative to the folder.
 }
 
-// initFlags are the answers that are given beforehand.
+// initFlags has the answers that flags give. init asks for the others, or takes their defaults.
 type initFlags struct {
 	newFlags
 
@@ -117,7 +117,8 @@ func (c initCommands) printSQL(cmd *cobra.Command, args []string, f *initFlags) 
 	return err
 }
 
-// write asks for what the flags do not say and writes the site. After a failure it removes what it wrote.
+// write asks for the values that the flags do not give, and writes the site. After a failure it removes the files and
+// folders that it has written.
 func (c initCommands) write(ctx context.Context, dir string, f *initFlags) (err error) {
 	var p *terminal.Prompt
 	if f.ask || !f.yes && terminal.Is(c.In) {
@@ -223,7 +224,7 @@ func (f *initFlags) siteFiles() ([]scaffold.File, error) {
 	return slices.Concat([]scaffold.File{file}, files, secrets), err
 }
 
-// firstRule makes the first rule as rules new does.
+// firstRule makes the first rule in the same way as the command rules new.
 func (c initCommands) firstRule(ctx context.Context, w *siteWriter, f *initFlags, p *terminal.Prompt) (*authoring.NewRule, error) {
 	cfg, err := c.lazyConfig()
 	if err != nil {
@@ -275,11 +276,11 @@ func (c initCommands) ruleFiles(ctx context.Context, w *siteWriter, f *initFlags
 // siteWriter writes the files of a new site into its folder.
 type siteWriter struct {
 	dir     string
-	written []string // From the folder.
+	written []string // Relative to the folder.
 	made    []string // Folders, the outer ones first.
 }
 
-// refuse names the files of a site that are there already.
+// refuse returns an error that names the files of the site that exist already.
 func (w *siteWriter) refuse(files []scaffold.File, sample bool) error {
 	var paths, there []string
 	for _, f := range files {
@@ -299,7 +300,7 @@ func (w *siteWriter) refuse(files []scaffold.File, sample bool) error {
 	return nil
 }
 
-// mkdir makes a folder and those above it.
+// mkdir makes a folder and the missing folders above it.
 func (w *siteWriter) mkdir(dir string, mode fs.FileMode) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -344,7 +345,7 @@ func (w *siteWriter) subscribe(s *scaffold.Site, typ string) error {
 	return os.WriteFile(filepath.Join(w.dir, file.Path), file.Text, 0o644) //nolint:gosec // secrets are in files of their own
 }
 
-// undo removes what was written. A folder with other files stays.
+// undo removes the written files, and the folders that were made. A folder with other files stays.
 func (w *siteWriter) undo() {
 	for _, path := range w.written {
 		_ = os.Remove(filepath.Join(w.dir, path)) // The caller gets the error that led here.

@@ -29,7 +29,7 @@ type migrationForm struct {
 // planForm says what migrate up would do.
 type planForm struct {
 	Schema     int64           `json:"schema"`      // the version of the ledger's schema; 0 = none
-	OldVersion string          `json:"old_version"` // whether its nodes can go on: goes_on, stops, or none
+	OldVersion string          `json:"old_version"` // can nodes with this schema go on? goes_on, stops or none
 	OtherNodes []nodeForm      `json:"other_nodes"` // the live nodes that run another version of the program
 	Steps      []migrationForm `json:"steps"`
 }

@@ -28,7 +28,8 @@ func (c noticeCommands) notices() *cobra.Command {
 		c.readAll())
 }
 
-// reader has the subscribers and the warehouse of a request about an inbox. Empty fields mean those of the token.
+// reader has the subscribers and the warehouse of a request about an inbox. For an empty field the server takes the
+// values of the token.
 type reader struct {
 	warehouse   string
 	subscribers []string

@@ -238,7 +238,8 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 	return n, nil
 }
 
-// withinLimits checks a notice against the limits before the request. The error is wrong usage, and has the first fault.
+// withinLimits checks a notice against the limits before the request. The error is wrong usage, and has the first
+// fault.
 func withinLimits(n *wire.SendNoticeForm) error {
 	life := notice.MaxLife // used in place of the type's retention, which only the server knows
 	if n.Expires != "" {

@@ -31,7 +31,7 @@ func (c *command) print(v any, write func(w io.Writer)) error {
 	default:
 		shown := text.NewWriter(c.Out)
 		write(shown)
-		_ = shown.Flush() // An error is ignored, as for all output: then the reader is gone.
+		_ = shown.Flush() // After an error the reader is gone. Text output ignores such errors.
 		return nil
 	}
 }
@@ -236,7 +236,7 @@ func shortPath(path string) string {
 	return short
 }
 
-// writeFile writes a new file and its folder. Without force, a file that is there is an error.
+// writeFile writes a new file and its folder. Without force, an existing file is an error.
 func writeFile(f authoring.NewFile, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil { //nolint:gosec // rule files are no secrets
 		return err

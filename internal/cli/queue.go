@@ -278,7 +278,7 @@ func writeSettings(w io.Writer, s *wire.SettingsForm) {
 	}
 }
 
-// age returns how long the first item of a level has been ready, or "-" for an empty level.
+// age returns how long the oldest item of a level has been ready, or "-" for an empty level.
 func age(l *wire.LevelForm) string {
 	if l.Oldest == nil {
 		return terminal.Nothing

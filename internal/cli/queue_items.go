@@ -298,7 +298,7 @@ func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 	writeTrace(w, width, t.Trace)
 }
 
-// news returns the change that a leased item takes over when its lease ends.
+// news says that a leased item has new content to take over when it waits again. Without new content news is empty.
 func news(i *wire.ItemForm) string {
 	if !i.News {
 		return ""
@@ -318,7 +318,7 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 	for i := range trace {
 		m := &trace[i]
 		until := when(m.Due)
-		if m.To == string(item.Dead) { // the column then has the time of death
+		if m.To == string(item.Dead) { // Due is then the time of death.
 			until = terminal.Nothing
 		}
 		rows[i] = []string{m.At.UTC().Format(traceTime), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, until}
@@ -374,7 +374,7 @@ func itemState(i *wire.ItemForm) string {
 		text += " until " + when(i.Due) + ", " + remaining(i) + " from now"
 	case item.Dead:
 		text += " since " + when(i.Due)
-	default: // An ended item has no further details.
+	default: // The other states have no further details.
 	}
 	return text
 }

@@ -181,9 +181,9 @@ func writePushed(w io.Writer, items []wire.PushedItemForm) {
 }
 
 const (
-	maxLine      = 1 << 20 // bytes of a line, or of a payload with spaces; the server has the limit for an item
+	maxLine      = 1 << 20 // bytes of a line, or of a payload with its spaces; the server checks the limit of an item
 	maxPushBytes = 4 << 20 // bytes of all items in one request
-	mostProblems = 20      // the most problems of a file that are shown
+	mostProblems = 20      // the largest number of problems that an error lists
 )
 
 // itemLine is an item with the number of its line.

@@ -324,7 +324,7 @@ func writeCover(w io.Writer, c *ruletest.Cover) {
 		c.Rules.Reached, c.Rules.All, c.Branches.Reached, c.Branches.All, c.Deliveries.Reached, c.Deliveries.All)
 }
 
-// some returns the first few names.
+// some returns the first few names, and the number of the other names.
 func some(names []string) string {
 	const most = 3
 	if len(names) <= most {

@@ -285,8 +285,8 @@ func quiet(r rulediff.Rule) bool {
 	return true
 }
 
-// fewScopes is the number of scopes up to which all scopes are shown. With more scopes, those without an effect share
-// one line.
+// fewScopes is the number of scopes up to which all scopes are shown. If there are more, the scopes without an effect
+// share one line.
 const fewScopes = 3
 
 // effects writes the effects on the findings of each scope.

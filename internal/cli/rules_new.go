@@ -23,14 +23,14 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// newFlags are the flags of rules new. Each flag answers a question of the wizard.
+// newFlags are the flags of rules new, and values that init adds. Most flags answer a question of the wizard.
 type newFlags struct {
 	source, table, id, typ, where, warehouse, cron, out string
 	key                                                 []string
 	fields                                              map[string]string
-	language, place                                     string // what init adds: of authoring.NewRule.Language; the warehouse where no column has it
+	language, place                                     string // set by init; place: the warehouse if no column has it
 	ask, yes, force, test                               bool
-	first                                               bool // the first rule of a site: its file is the proposed one, with a test
+	first                                               bool // the first rule of a site, with DefaultFile and a test
 	given                                               func(flag string) bool
 }
 
@@ -116,8 +116,8 @@ func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 	return c.writeNew(w, rule, files)
 }
 
-// draft collects the answers and checks what they come to. sound tells whether the rule would run; without a prompt, a rule that would not
-// run is an error.
+// draft collects the answers, and checks the rule that results. sound tells whether the rule would run. Without a
+// prompt, a rule that would not run is an error.
 func (c ruleCommands) draft(ctx context.Context, w *wizard) (rule *authoring.NewRule, files []authoring.NewFile, sound bool, err error) {
 	if rule, err = w.rule(ctx); err != nil {
 		return nil, nil, false, err
@@ -153,7 +153,7 @@ func (c ruleCommands) writeNew(w *wizard, rule *authoring.NewRule, files []autho
 		if c.config != "" {
 			with = " --config " + c.config
 		}
-		if filepath.Dir(form.Files[0]) != filepath.Dir(shortPath(w.maker.DefaultFile(rule))) { // Not where preview looks.
+		if filepath.Dir(form.Files[0]) != filepath.Dir(shortPath(w.maker.DefaultFile(rule))) { // Preview looks elsewhere.
 			with += " --rules " + form.Files[0]
 		}
 		fmt.Fprintf(out, "Next: tallyman rules preview %s%s shows the notices that the rule would make now\n", rule.ID, with)

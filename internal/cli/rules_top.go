@@ -59,18 +59,18 @@ hour the rule made in the runs that the ledger keeps: the last 100 of each rule 
 	return cmd
 }
 
-// rankedRule is a rule in a scope with what rules top compares.
+// rankedRule is a rule in a scope, with the numbers that rules top compares.
 type rankedRule struct {
 	Rule           string  `json:"rule"`
 	Scope          string  `json:"scope"`
 	TookMS         int64   `json:"tookMs"`
 	SlowestMS      int64   `json:"slowestMs"`
 	Failed         int     `json:"failed"`
-	Runs           int     `json:"runs"` // of which so many failed
+	Runs           int     `json:"runs"` // the last runs; Failed of them failed or were degraded
 	NoticesPerHour float64 `json:"noticesPerHour"`
 }
 
-// topOrders are the orders of rules top, with the first place first.
+// topOrders are the orders of rules top. The rule with the largest number comes first.
 var topOrders = map[string]func(a, b rankedRule) int{
 	bySlowest: func(a, b rankedRule) int {
 		return cmp.Or(cmp.Compare(b.TookMS, a.TookMS), cmp.Compare(b.SlowestMS, a.SlowestMS))
@@ -93,7 +93,7 @@ func ranked(form *wire.RulesForm, now time.Time) []rankedRule {
 			r := rankedRule{Rule: form.Rules[i].ID, Scope: s.Scope, Runs: len(recent.Outcomes), Failed: len(recent.Outcomes) - strings.Count(recent.Outcomes, "o")}
 			r.TookMS, r.SlowestMS = durations(recent)
 			if hours := now.Sub(recent.First).Hours(); hours > 0 {
-				r.NoticesPerHour = float64(recent.Notices) / max(hours, 1.0/60) // Less than a minute says nothing about an hour.
+				r.NoticesPerHour = float64(recent.Notices) / max(hours, 1.0/60) // A shorter time counts as a minute.
 			}
 			list = append(list, r)
 		}

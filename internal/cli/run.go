@@ -44,7 +44,8 @@ var exitCodes = [...]string{
 	ExitUnreachable: "something could not be reached, or is busy",
 }
 
-// Process is what the operating system gives to the program.
+// Process has the arguments, the environment, the streams and the signals that the operating system gives to the
+// program.
 type Process struct {
 	Args     []string // without the program's name
 	Env      []string // NAME=value
@@ -180,9 +181,9 @@ type Services struct {
 	CheckRules func(ctx context.Context, cfg *config.Config, o authoring.CheckOptions) (authoring.Checked, error)
 	// CheckSources asks every source what its user may do besides reading.
 	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
-	// Examine looks at a site from its configuration.
+	// Examine checks the site that the configuration describes.
 	Examine func(ctx context.Context, cfg *config.Config, o doctor.Options) []doctor.Finding
-	// VerifyLedger looks at the ledger alone.
+	// VerifyLedger checks the ledger alone.
 	VerifyLedger func(ctx context.Context, cfg *config.Config) []doctor.Finding
 	// BackUp copies an SQLite ledger into a new file. The error of a ledger in PostgreSQL is an app.ServerError.
 	BackUp func(ctx context.Context, cfg *config.Config, file string) (*app.Backup, error)
@@ -203,7 +204,7 @@ type Services struct {
 	Demo func(ctx context.Context, o DemoOptions) error
 }
 
-// ServeOptions is what a node gets in addition to its configuration.
+// ServeOptions are the settings of a node in addition to its configuration.
 type ServeOptions struct {
 	Logger   *slog.Logger
 	LogLevel *slog.LevelVar // of the Logger

@@ -32,7 +32,7 @@ type sourceTestLine struct {
 	Detail     string `json:"detail,omitempty"`
 }
 
-// source has the commands about databases that are not configured.
+// source makes the commands about databases that need no configuration.
 func (c nodeCommands) source() *cobra.Command {
 	var o sourcetest.Target
 	test := &cobra.Command{

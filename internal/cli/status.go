@@ -180,7 +180,7 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	terminal.Spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
 }
 
-// writeNodes writes a line for each node, with the lanes that it drains.
+// writeNodes writes a line for each node, with the lanes that the node holds.
 func writeNodes(w io.Writer, width int, nodes []wire.NodeStatus) {
 	if len(nodes) == 0 {
 		return

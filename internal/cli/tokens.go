@@ -80,7 +80,7 @@ you may read. The description of the token goes to standard error.`,
 	return cmd
 }
 
-// createToken makes a token where tokens are kept.
+// createToken makes a token, in the store that tokenKeeper returns.
 func (c tokenCommands) createToken(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error) {
 	keeper, err := c.tokenKeeper(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c tokenCommands) createToken(ctx context.Context, ask *wire.TokenAskForm) 
 	return token, errors.Join(err, keeper.close())
 }
 
-// createInFile makes a token, and writes its secret into a new file of that name that only its owner may read. The file
-// comes first, so that no token is made whose secret has no place. If there is no token, there is no file either.
+// createInFile makes a token, and writes its secret into a new file that only its owner may read. It makes the file
+// first, so that each secret has a place. If the token cannot be made, createInFile removes the file again.
 func (c tokenCommands) createInFile(ctx context.Context, ask *wire.TokenAskForm, name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -218,7 +218,7 @@ type tokenKeeper interface {
 	close() error
 }
 
-// tokenKeeper is the server where one is named, else the configured ledger.
+// tokenKeeper returns the named server, or else the configured ledger. The caller closes the result.
 func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 	remote, err := c.asksServer()
 	if err != nil {
@@ -273,7 +273,7 @@ func (r remoteTokens) revoke(ctx context.Context, id string, force bool) (token 
 
 func (remoteTokens) close() error { return nil }
 
-// localTokens opens the ledger itself.
+// localTokens reads and writes the tokens in the ledger, which it holds open.
 type localTokens struct{ ledger TokenLedger }
 
 func (l localTokens) create(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error) {

@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version of this code: of the last release, or of the next one while it is in the making. No other file
-// of the program has it; scripts/release.sh refuses to make a release of another version.
+// Version is the version of this code: the version of the last release, or of the next release while people work on it.
+// No other file of the program has the version. scripts/release.sh refuses to make a release of another version.
 const Version = "0.1.0"
 
-// commit and date are those of the source of a release. scripts/release.sh sets them by the linker. A build without
-// them is no release.
+// commit and date describe the source of a release. scripts/release.sh sets both through the linker. A build without
+// these values is no release.
 var (
 	commit string
 	date   string // In the form of RFC 3339.
 )
 
-// versionForm says what was built from what.
+// versionForm is the answer of version: the version of the build, its source and its toolchain.
 type versionForm struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`   // of the source, where the build knows it
@@ -30,14 +30,14 @@ type versionForm struct {
 	Platform string `json:"platform"`
 }
 
-// buildVersion returns what the release script or the toolchain stamped into the binary.
+// buildVersion returns the version that the release script or the toolchain stamped into the binary.
 func buildVersion() versionForm {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(commit, date, info)
 }
 
-// versionOf returns the version of a build. commit and date are those of a release, and empty for another build. Such a
-// build has a version before the release's. info is nil where the toolchain has stamped nothing.
+// versionOf returns the version of a build. commit and date are set for a release, and empty for any other build. The
+// version of another build sorts before the version of the release. info is nil if the toolchain has stamped nothing.
 func versionOf(commit, date string, info *debug.BuildInfo) versionForm {
 	v := versionForm{Version: Version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if commit != "" {

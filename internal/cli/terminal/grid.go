@@ -18,8 +18,9 @@ const (
 // Nothing is the text of an empty cell.
 const Nothing = "-"
 
-// Grid writes a table that fits the width. Grid leaves out empty columns, then cuts the widest columns. If the table is
-// still too wide, it leaves out columns from the right. It returns how many non-empty columns it has left out.
+// Grid writes a table that fits the width. If the table is too wide, Grid leaves out empty columns, and then cuts the
+// widest columns. If the table is still too wide, Grid leaves out columns from the right. It returns how many non-empty
+// columns it has left out.
 func Grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
 	lines, leftOut := GridLines(width, indent, header, rows, nil)
 	for _, line := range lines {
@@ -133,7 +134,7 @@ func Columns(w io.Writer, rows [][]string) {
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	_ = t.Flush() // An error is ignored, as for all output: then the reader is gone.
+	_ = t.Flush() // After an error the reader is gone. Text output ignores such errors.
 }
 
 // Spread writes a grid, and a line with the number of columns that had no room. The columns in whole are never cut.
