@@ -1,3 +1,3 @@
-// Package packages has what the deb and the rpm are made of: the unit of systemd, the configuration of nfpm, and the
-// scripts that dpkg and rpm run. Its tests build the packages and install, upgrade and purge the deb.
+// Package packages has the parts of the deb and the rpm: the unit of systemd, the configuration of nfpm, and the
+// scripts that dpkg and rpm run. Its tests build the packages, and install, upgrade and purge the deb.
 package packages

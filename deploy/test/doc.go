@@ -1,3 +1,3 @@
-// Package test holds what a site deploys against those who read it: the chart against Helm and the schemas of Kubernetes, the compose file against
-// the schema of Compose.
+// Package test checks the files that a site deploys: the chart with Helm and the schemas of Kubernetes, and the compose
+// file with the schema of Compose.
 package test

@@ -49,7 +49,7 @@ func ClockedPostgres(t testing.TB) *PGServer {
 	return s
 }
 
-// SetClock sets the clock of a running ClockedPostgres ahead of the machine's clock.
+// SetClock sets the clock of a ClockedPostgres ahead of the machine's clock, or behind it if ahead is negative.
 func (s *PGServer) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	text := strconv.FormatFloat(ahead.Seconds(), 'f', 3, 64) + "\n"

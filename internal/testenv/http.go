@@ -60,14 +60,14 @@ func UnstartedHTTPServer(t testing.TB) *HTTPServer {
 	return s
 }
 
-// Next sets the answers of the next requests, one for each.
+// Next adds answers for the next requests, one for each request.
 func (s *HTTPServer) Next(replies ...HTTPReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = append(s.next, replies...)
 }
 
-// Always sets the answer of all other requests.
+// Always sets the answer of each request for which Next has no answer.
 func (s *HTTPServer) Always(reply HTTPReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,8 @@ func ReplyStatus(status int, text string, headers ...string) HTTPReply {
 	}
 }
 
-// ReplyEcho answers with the status, and with everything that it was sent, as a careless server does.
+// ReplyEcho answers with the status, and with the address, the headers and the body of the request, as a careless
+// server does.
 func ReplyEcho(status int, headers ...string) HTTPReply {
 	return func(w http.ResponseWriter, r HTTPRequest, gone <-chan struct{}) {
 		var text strings.Builder
@@ -129,10 +130,10 @@ func ReplyEcho(status int, headers ...string) HTTPReply {
 	}
 }
 
-// ReplyHang does not answer until the client leaves or the test ends.
+// ReplyHang never answers. It holds the request until the client leaves or the test ends.
 func ReplyHang(w http.ResponseWriter, _ HTTPRequest, gone <-chan struct{}) {
 	c, _, err := http.NewResponseController(w).Hijack()
-	if err != nil { // HTTP/2: the handler is held
+	if err != nil { // HTTP/2: only the end of the test ends the handler.
 		<-gone
 		return
 	}
@@ -195,7 +196,7 @@ func ReplySlowly(status int, pause time.Duration) HTTPReply {
 	}
 }
 
-// ReplyHuge answers with the status and then with text until the client stops reading.
+// ReplyHuge answers with the status and then with text, until the client stops reading or the test ends.
 func ReplyHuge(status int) HTTPReply {
 	return func(w http.ResponseWriter, _ HTTPRequest, gone <-chan struct{}) {
 		w.WriteHeader(status)

@@ -19,8 +19,8 @@ import (
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M, allowed ...goleak.Option) { os.Exit(Run(m, allowed...)) }
 
-// raceChecks is the number of checks of each property-based test under the race detector. Without the detector it is
-// 100; make soak makes 1000.
+// raceChecks is the number of checks of each property-based test under the race detector. Without the detector a test
+// makes 100 checks, and under make soak 1000.
 const raceChecks = "40"
 
 // Run is Main for a TestMain that has more to do: it returns the exit code.
@@ -55,8 +55,8 @@ func Slow(t testing.TB) {
 	}
 }
 
-// SoakFor returns how long a test that acts at random goes on: a short time, or what TALLYMAN_SOAK says. make soak sets
-// TALLYMAN_SOAK.
+// SoakFor returns how long a test that acts at random goes on: for the time in TALLYMAN_SOAK, or else for the short
+// time. make soak sets TALLYMAN_SOAK.
 func SoakFor(t testing.TB, short time.Duration) time.Duration {
 	t.Helper()
 	text := os.Getenv("TALLYMAN_SOAK")

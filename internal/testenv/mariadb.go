@@ -24,7 +24,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// sharedMaria is the server behind MariaDB. A test process has one; the first test that needs it starts it.
+// sharedMaria is the server behind MariaDB, one for the test process. The first test that needs the server starts it.
 var sharedMaria struct {
 	once   sync.Once
 	server *mariaServer
@@ -148,7 +148,7 @@ func findMaria() (string, error) {
 
 func (s *mariaServer) data() string { return filepath.Join(s.root, "data") }
 
-// options returns the options of the installation and the server. The data is not kept, so nothing must reach the disk.
+// options returns the options of the installation and the server. The data is not kept, so it need not reach the disk.
 func (s *mariaServer) options() ([]string, error) {
 	me, err := user.Current()
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *mariaServer) install() error {
 	return s.certify()
 }
 
-// certify gives the server a certificate for TLS, as servers from 11.4 on make one at their start.
+// certify makes a certificate for TLS. Servers from version 11.4 on make such a certificate themselves at their start.
 func (s *mariaServer) certify() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *mariaServer) start(path string) error {
 	return nil
 }
 
-// check tells whether it is this server that answers, not a stranger on the same port.
+// check returns an error unless this server answers, and not another server on the same port.
 func (s *mariaServer) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

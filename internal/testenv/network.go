@@ -15,8 +15,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Proxy is a fixed address in front of a server. A test can change the server behind it, or put it out of reach: a
-// failover, or a broken network.
+// Proxy is a fixed address in front of a server. A test can put another server behind the address, as a failover does,
+// or put the server out of reach, as a broken network does.
 type Proxy struct {
 	Addr string // host:port
 
@@ -167,7 +167,7 @@ func (x *Toxic) Reset() {
 	x.add("reset_peer", "downstream", `{"timeout":0}`)
 }
 
-// Limit breaks all connections, and closes each new one after that many bytes from the server.
+// Limit breaks all connections, and closes each new connection after the number of bytes from the server.
 func (x *Toxic) Limit(bytes int) {
 	x.t.Helper()
 	x.restart()

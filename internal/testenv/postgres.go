@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// shared is the server behind Postgres. A test process has one; the first test that needs it starts it.
+// shared is the server behind Postgres, one for the test process. The first test that needs the server starts it.
 var shared struct {
 	once   sync.Once
 	server *PGServer
@@ -33,8 +33,8 @@ func Postgres(t testing.TB) string {
 	return sharedServer(t).database(t, "template1")
 }
 
-// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. prepare makes the original,
-// once in the process. It must close its connections.
+// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. The first call in the process
+// makes the original: prepare fills an empty database, and must close its connections. Later calls do not use prepare.
 func PostgresCopy(t testing.TB, prepare func(url string) error) string {
 	t.Helper()
 	s := sharedServer(t)
@@ -165,7 +165,7 @@ func (s *PGServer) Folder(name string) string {
 }
 
 // Shell runs a script as the user of the server. The programs of PostgreSQL are in its PATH and connect to the server.
-// env has entries NAME=value.
+// environment has entries NAME=value.
 func (s *PGServer) Shell(script string, environment ...string) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-eu", "-c", script)
@@ -233,7 +233,7 @@ func newPGServer(fsync bool) (*PGServer, error) {
 	return s, nil
 }
 
-// makePGServer makes a folder for a server.
+// makePGServer returns a server that does not run yet, with an empty folder.
 func makePGServer() (*PGServer, error) {
 	inst, err := findPostgres()
 	if err != nil {
@@ -307,7 +307,7 @@ func (s *PGServer) leftovers() bool {
 	return err == nil && len(b) > 0
 }
 
-// check tells whether it is this server that answers, not a stranger on the same port.
+// check returns an error unless this server answers, and not another server on the same port.
 func (s *PGServer) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

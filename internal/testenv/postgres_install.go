@@ -45,8 +45,8 @@ func findPostgres() (*pgInstall, error) {
 	return in, nil
 }
 
-// findBinaries returns the folder that TALLYMAN_TEST_POSTGRES names. Without the variable it looks for the newest
-// version in Debian's folders, Homebrew's folders and the PATH.
+// findBinaries sets bin to the folder that TALLYMAN_TEST_POSTGRES names. Without the variable it takes the newest
+// version in Debian's and Homebrew's folders, or else the version in the PATH.
 func (in *pgInstall) findBinaries() error {
 	if in.bin = os.Getenv("TALLYMAN_TEST_POSTGRES"); in.bin != "" {
 		return nil
@@ -154,8 +154,8 @@ func (in *pgInstall) cachePath() string {
 	return filepath.Join(base, "tallyman-test", name)
 }
 
-// cache stores a copy of the cluster for later runs. The copy appears completely or not at all. Errors do not matter: a
-// later run is only slower without it.
+// cache stores a copy of the cluster for later runs. The copy appears completely or not at all. Errors do not matter:
+// without the copy a later run is only slower.
 func (in *pgInstall) cache(data, cached string) {
 	if os.MkdirAll(filepath.Dir(cached), 0o700) != nil {
 		return

@@ -34,8 +34,8 @@ type launch struct {
 	death syscall.Signal      // The signal that the server gets when the test process dies.
 }
 
-// start starts the server. The goroutine keeps its thread until the server ends, because the kernel sends the death
-// signal when the thread ends that started the child.
+// start starts the server in a goroutine of its own. This goroutine keeps its thread until the server ends, because the
+// kernel sends the death signal when the thread that started the server ends.
 func (l launch) start() (*process, error) {
 	p := &process{cmd: exec.Command(l.path, l.args...), log: filepath.Join(l.dir, "server.log"), done: make(chan struct{})}
 	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

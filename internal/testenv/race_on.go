@@ -5,6 +5,6 @@ package testenv
 // Under the race detector tests may take longer, and run fewer cases.
 const (
 	Race       = true
-	RaceFactor = 4 // Times take this many times longer.
-	RaceCut    = 5 // One test case in this many runs.
+	RaceFactor = 4 // Limits of time are multiplied by this factor.
+	RaceCut    = 5 // Numbers of test cases are divided by this number.
 )

@@ -122,7 +122,7 @@ func (r *RedisServer) start() error {
 
 var processID = regexp.MustCompile(`process_id:(\d+)`)
 
-// check tells whether it is this server that answers, not a stranger on the same port.
+// check returns an error unless this server answers, and not another server on the same port.
 func (r *RedisServer) check(server *process) error {
 	c := redis.NewClient(&redis.Options{Addr: r.Addr, MaxRetries: -1})
 	defer func() { _ = c.Close() }()
@@ -161,12 +161,12 @@ func Miniredis(t testing.TB) *miniredis.Miniredis {
 	return m
 }
 
-// Loss is a Redis that will lose data in a test. Several addresses separated by commas are a Cluster. Addresses of
-// Sentinels follow the name of their primary and an @.
+// Loss is a Redis that will lose data in a test. For a Cluster, Addr has several addresses with commas between them.
+// For a Sentinel, Addr has the form NAME@ADDRESS: the name of the primary, and the address of the Sentinel.
 type Loss struct {
 	*testing.T
 	Addr     string
-	Snapshot func() // Saves the current data: after the loss this state may come back.
+	Snapshot func() // Keeps the current data. After the loss this state may come back.
 	Lose     func()
 }
 

@@ -190,8 +190,8 @@ sentinel down-after-milliseconds %[1]s 500
 sentinel failover-timeout %[1]s 5000
 `
 
-// Sentinel starts all three servers, and waits until the Sentinel knows the replica. A killed primary is replaced
-// within seconds.
+// Sentinel starts all three servers, and waits until the Sentinel knows the replica. The Sentinel replaces a killed
+// primary within seconds.
 func Sentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	s := &RedisSentinel{Name: "tallyman", Primary: Redis(t)}
@@ -200,8 +200,8 @@ func Sentinel(t testing.TB) *RedisSentinel {
 	return s
 }
 
-// StartSentinels starts count Sentinels and returns their addresses. Each has the settings in a file of its own. It
-// waits until each Sentinel knows a replica of the primary with the name, and all other Sentinels.
+// StartSentinels starts count Sentinels and returns their addresses. Each has the settings in a file of its own.
+// StartSentinels waits until each Sentinel knows a replica of the primary with the name, and all other Sentinels.
 func StartSentinels(t testing.TB, name, settings string, count int) (addresses []string) {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
@@ -246,7 +246,7 @@ func (s *RedisSentinel) AwaitFailover(t testing.TB) {
 	Eventually(t, func() bool { return s.Replica.is("role:master") }, 60*time.Second)
 }
 
-// Replica starts a redis-server that follows the server, and waits until the replica has all its data.
+// Replica starts a redis-server that follows the server, and waits until the replica has all data of the server.
 func Replica(t testing.TB, of *RedisServer) *RedisServer {
 	t.Helper()
 	r := Redis(t)

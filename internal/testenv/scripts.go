@@ -31,7 +31,7 @@ type ScriptCost struct {
 	Took     time.Duration // The time until the answer, with the network. It has no bound.
 }
 
-// exceeds names what is more than most allows. Empty means nothing.
+// exceeds lists the costs that are higher than most allows. The text is empty if no cost is higher.
 func (c ScriptCost) exceeds(most ScriptCost) string {
 	var out []string
 	for _, one := range []struct {
@@ -99,10 +99,10 @@ return answer
 `
 )
 
-// WatchScripts begins to measure the client's script calls. names has the names of the scripts, keyed by hash. Where
-// admin is a client of the same server, WatchScripts counts the commands of each script by the server's statistics.
-// Then no other client may send more than a few commands a second. Where the bytes inside are bounded, the scripts run
-// with a shim that counts them; the server must not be a cluster.
+// WatchScripts begins to measure the client's script calls. names has the names of the scripts, keyed by hash. admin is
+// a client of the same server, or nil. With admin, WatchScripts counts the commands of each script by the server's
+// statistics. Then no other client may send more than a few commands a second. With admin and a bound on the bytes
+// inside, the scripts run with a shim that counts these bytes. Then the server must not be a cluster.
 func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
 	t.Helper()
 	w := &ScriptWatch{
@@ -159,7 +159,7 @@ func (w *ScriptWatch) call(ctx context.Context, cmd redis.Cmder, next redis.Proc
 	defer func() { args[1] = plain }()
 	name := fmt.Sprint(plain)
 	if strings.HasPrefix(cmd.Name(), "evalsha") {
-		// Otherwise the server does not know the script, and the client sends its text next.
+		// Without a hash the server does not know the script yet, and the client sends the text of the script next.
 		if hash, ok := w.shimmed[name]; ok {
 			args[1] = hash
 		}
@@ -301,12 +301,13 @@ var redisGlobals = []string{
 	"error", "pcall",
 }
 
-// topLocals matches what a script file declares for the files that are appended to it.
+// topLocals matches the local names that a script file declares at its top level. Files that are appended to this file
+// can read the names.
 var topLocals = regexp.MustCompile(`(?m)^local (?:function )?([\w, ]+)`)
 
 // CheckScripts fails the test where a Lua file of the folder sets a global name, or reads a global name that neither
-// Redis nor a file of the folder declares. Redis itself refuses such a line only when it runs; CheckScripts sees every
-// line.
+// Redis nor a file of the folder declares. Redis itself refuses such a line only when the line runs. CheckScripts sees
+// every line.
 func CheckScripts(t *testing.T, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.lua"))

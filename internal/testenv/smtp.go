@@ -14,12 +14,12 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// SMTPOptions says what a server requires of its clients.
+// SMTPOptions are the requirements of a server for its clients.
 type SMTPOptions struct {
-	StartTLS bool // The server offers STARTTLS. Authentication needs it.
-	TLS      bool // The connection uses TLS from the first byte.
-	User     string
-	Password string // The password of User. Empty means no authentication.
+	StartTLS bool   // The server offers STARTTLS. Authentication needs it.
+	TLS      bool   // The connection uses TLS from the first byte.
+	User     string // Empty means no authentication.
+	Password string // The password of User.
 }
 
 // SMTPStep is a command that the server got.
@@ -33,7 +33,7 @@ type SMTPAnswer struct {
 	Code int // The code of an error. 0 means no error.
 	Text string
 	Drop bool // The connection ends without an answer.
-	Keep bool // With Drop of DATA: the server keeps the mail nevertheless.
+	Keep bool // With Drop, for DATA: the server keeps the mail, and then ends the connection.
 	Hang bool // No answer comes until the server ends.
 }
 

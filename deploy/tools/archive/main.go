@@ -51,13 +51,13 @@ func run(args []string, epoch string) error {
 
 // file is a regular file or a folder that goes into an archive.
 type file struct {
-	path string // Where the file is.
+	path string // The path of the file on the disk.
 	name string // The name in the archive. The name of a folder ends with a slash.
 	mode fs.FileMode
 	size int64
 }
 
-// list returns the folder and all in it, in the order of names.
+// list returns the folder and everything in it, in the order of names.
 func list(folder string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -1,8 +1,8 @@
-// Command sbom completes the bill of materials of a binary with the npm packages that are built into the console and
-// the widget, and takes out of it what differs from machine to machine.
+// Command sbom adds the npm packages that are built into the console and the widget to the bill of materials of a
+// binary. It also removes from the bill the values that differ from machine to machine.
 //
-// Usage: sbom WEB DIST FILE. WEB is the folder with package-lock.json, DIST has what was built from it, and FILE is the
-// bill that cyclonedx-gomod has made of the binary, in JSON. The command writes FILE again.
+// Usage: sbom WEB DIST FILE. WEB is the folder with package-lock.json. DIST is the folder with the built console and
+// widget. FILE is the bill that cyclonedx-gomod has made of the binary, in JSON. The command writes FILE again.
 package main
 
 import (
@@ -59,7 +59,8 @@ func run(args []string) error {
 	return out.Close()
 }
 
-// Where what was built names the packages in it: the headings of licenses.md, and the banner of the widget.
+// The places where built files name the packages that they contain: the headings of licenses.md, and the banner of the
+// widget.
 var (
 	heading = regexp.MustCompile(`(?m)^## (\S+) - (\S+) \(`)
 	banner  = regexp.MustCompile(`(?s)^/\*!.*?\*/`)
@@ -89,7 +90,7 @@ func bundled(web, dist string) ([]cdx.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]string{} // The version of each package, "" where it is not said.
+	names := map[string]string{} // The version of each package; "" = not given.
 	for _, m := range within.FindAllStringSubmatch(string(banner.Find(widget)), -1) {
 		names[m[1]] = ""
 	}
@@ -136,8 +137,8 @@ func component(name string, p locked) (cdx.Component, error) {
 	return c, nil
 }
 
-// complete adds the packages to the bill, as dependencies of the program. It removes the serial number, the time, and the
-// hashes of the tool that has made the bill.
+// complete adds the packages to the bill, as dependencies of the program. It removes the serial number, the time, and
+// the hashes of the tools that have made the bill.
 func complete(bill *cdx.BOM, packages []cdx.Component) error {
 	if bill.Metadata == nil || bill.Metadata.Component == nil || bill.Components == nil || bill.Dependencies == nil {
 		return errors.New("the bill has no program, no components or no dependencies")

@@ -70,11 +70,11 @@ func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), '
 const (
 	firstPause = 200 * time.Millisecond
 	mostPause  = 5 * time.Second
-	tryTimeout = wait + 15*time.Second // for one try; the server may let it wait
+	tryTimeout = wait + 15*time.Second // for one try; the server may hold the request for the time wait
 )
 
-// step sends the request until the server answers. It stops with an error where waiting does not help: after a 4xx, and
-// at the end of the context.
+// step sends the request until the server answers. It stops with an error where another try does not help: after an
+// answer that is neither 200, 429 nor 5xx, after an answer that is no JSON, and at the end of the context.
 func (c *client) step(ctx context.Context, s step) (stepped, error) {
 	s.Worker = c.name
 	body, err := json.Marshal(s)

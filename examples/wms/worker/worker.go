@@ -62,7 +62,7 @@ func (w *worker) take(stop context.Context) ([]item, error) {
 }
 
 // workThrough works on one item after the other, and renews the leases of all items meanwhile. After a stop it finishes
-// the present item and gives the others back. They go to the head of the queue.
+// the present item and gives the others back. These items return to their places in the queue.
 func (w *worker) workThrough(stop context.Context, items []item) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(stop))
 	defer context.AfterFunc(stop, func() { time.AfterFunc(w.floor.takes+farewell, cancel) })()

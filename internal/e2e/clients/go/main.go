@@ -1,5 +1,6 @@
-// Command roundtrip uses the Go client that oapi-codegen makes of the OpenAPI document against the server of
-// TALLYMAN_URL, with the token of TALLYMAN_TOKEN. The folder client is made by scripts/clients.sh; it is not committed.
+// Command roundtrip calls the server of TALLYMAN_URL with the token of TALLYMAN_TOKEN. It uses the Go client that
+// oapi-codegen generates from the OpenAPI document. scripts/clients.sh generates the folder client, which is not
+// committed.
 package main
 
 import (
@@ -78,7 +79,8 @@ func catalogue(ctx context.Context, c *client.ClientWithResponses) error {
 	return nil
 }
 
-// notices sends one, polls it, reads it, and learns that nothing else is new.
+// notices sends a notice, polls it, and marks it as read. A poll after the cursor then returns only this change, and
+// the next poll finds nothing new.
 func notices(ctx context.Context, c *client.ClientWithResponses) error {
 	data := map[string]any{"bin": "A-01", "qty": 3}
 	sent, err := c.SendNoticesWithResponse(ctx, &client.SendNoticesParams{IdempotencyKey: new("go-1")}, client.Send{Notices: []client.SendNotice{
@@ -114,7 +116,7 @@ func notices(ctx context.Context, c *client.ClientWithResponses) error {
 	return nil
 }
 
-// work pushes an item, leases it and ends it.
+// work pushes an item, leases it and acks it. A second ack is refused.
 func work(ctx context.Context, c *client.ClientWithResponses) error {
 	pushed, err := c.PushItemsWithResponse(ctx, queue, nil, client.Push{Items: []client.PushItem{
 		{Id: new(item), Payload: map[string]any{"bin": "A-01"}, Priority: new(int64(4))},
@@ -141,7 +143,7 @@ func work(ctx context.Context, c *client.ClientWithResponses) error {
 	return nil
 }
 
-// rules stops one, sees that it is stopped, and lets it run again.
+// rules disables a rule, checks that the rule is disabled, and clears the switch.
 func rules(ctx context.Context, c *client.ClientWithResponses) error {
 	list, err := c.ListRulesWithResponse(ctx, &client.ListRulesParams{Limit: new(1), Id: &[]string{rule}})
 	if err != nil || list.JSON200 == nil || len(list.JSON200.Rules) != 1 || list.JSON200.Rules[0].Id != rule {
@@ -162,7 +164,7 @@ func rules(ctx context.Context, c *client.ClientWithResponses) error {
 	return nil
 }
 
-// problems sees what is wrong, as a program and in its place.
+// problems checks that a refused request has a code, and that each fault of a bad request has a place.
 func problems(ctx context.Context, c *client.ClientWithResponses) error {
 	again, err := c.CreateTypeWithResponse(ctx, client.Type{Code: noticeType, Id: 4002, Name: "Another one"})
 	if err != nil || again.StatusCode() != http.StatusConflict || again.ApplicationproblemJSON4XX == nil || again.ApplicationproblemJSON4XX.Code != "type_exists" {
@@ -180,7 +182,7 @@ func problems(ctx context.Context, c *client.ClientWithResponses) error {
 	return nil
 }
 
-// answer is what every generated response can tell.
+// answer has the methods of every generated response.
 type answer interface {
 	StatusCode() int
 	GetBody() []byte
