@@ -11,18 +11,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// asynqOne is one server, as its users run it in a process.
+// asynqOne is asynq with one server in the process, as its users run it.
 func asynqOne() contender { return viaAsynq("asynq", 1, false) }
 
-// asynqMany is eight servers in one process: with fewer it was slower, with more no faster.
+// asynqMany is asynq with eight servers in one process. With fewer servers it was slower, and with more it was no
+// faster.
 func asynqMany() contender { return viaAsynq("asynq ×8", 8, false) }
 
-// asynqUnique is one server, and each task holds a lock on its payload for as long as it lives.
+// asynqUnique is asynq with one server. Each task holds a lock on its payload while the task lives.
 func asynqUnique() contender { return viaAsynq("asynq unique", 1, true) }
 
-// viaAsynq is asynq with five strict queues and a handler that does nothing. It asks for more every millisecond instead of every
-// second. It has no batches: a batch is as many calls. Its workers are the Concurrency of its servers; a server fetches in
-// one goroutine, so several fetch more.
+// viaAsynq is asynq with five strict queues and a handler that does nothing. An idle server asks for tasks every
+// millisecond instead of every second. asynq has no batches: a batch is that many calls. The servers share the workers
+// as their Concurrency. A server fetches in one goroutine, so several servers fetch more.
 func viaAsynq(name string, processes int, unique bool) contender {
 	return contender{
 		name: name,

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// job is what goes through a queue: a payload of 300 bytes that has the number of the job, at one of five priorities.
+// job goes through a queue. Its payload of 300 bytes has the number of the job, and its priority is one of five.
 type job struct {
 	n       int
 	payload []byte
@@ -23,10 +23,10 @@ const (
 // priority spreads the jobs over the levels evenly.
 func (j job) priority() int { return j.n%levels + 1 }
 
-// filler is what a payload ends with.
+// filler has the text that fills a payload up to payloadSize.
 var filler = strings.Repeat("x", payloadSize-2) + `"}`
 
-// newJob makes the job of that number. No two payloads are alike.
+// newJob makes the job with the number n. No two payloads are alike.
 func newJob(n int) job {
 	p := make([]byte, 0, payloadSize)
 	p = append(p, `{"n":`...)
@@ -35,7 +35,8 @@ func newJob(n int) job {
 	return job{n: n, payload: append(p, filler[len(p):]...)}
 }
 
-// number reads the number of a job out of its payload, which PostgreSQL may have written anew; -1 where there is none.
+// number reads the number of a job from its payload, which PostgreSQL may have formatted anew. It returns -1 where
+// there is none.
 func number(payload []byte) int {
 	_, after, found := bytes.Cut(payload, []byte(`:`))
 	text, _, more := bytes.Cut(after, []byte(`,`))
@@ -46,7 +47,7 @@ func number(payload []byte) int {
 	return n
 }
 
-// jobs makes n of them, from that number on.
+// jobs makes n jobs. Their numbers begin with first.
 func jobs(first, n int) []job {
 	list := make([]job, n)
 	for i := range list {
@@ -55,28 +56,28 @@ func jobs(first, n int) []job {
 	return list
 }
 
-// cell is one way to use a queue: how many in one call, from how many goroutines.
+// cell is one way to use a queue: how many jobs in one call, and how many goroutines that call.
 type cell struct{ batch, workers int }
 
 // contender is one queue, with the settings that make it fastest.
 type contender struct {
 	name string
-	// open makes it ready on empty servers.
+	// open makes the queue ready on empty servers.
 	open func(t testing.TB, s *servers) queue
-	// backlog is how many jobs it works off in about a second.
+	// backlog is how many jobs the contender works off in about a second.
 	backlog func(c cell) int
 	// ahead is how many jobs the pushers may be ahead of the workers while both run.
 	ahead func(c cell) int
 }
 
-// queue is a contender that runs.
+// queue is a running contender.
 type queue interface {
-	// push hands the jobs over, in one call where there is such a call.
+	// push pushes the jobs, in one call if the library has such a call.
 	push(ctx context.Context, jobs []job) error
-	// start begins to take and to ack. taken is told of each job, acked of jobs whose ack was answered; where a library hides
-	// that moment, of jobs whose handler has returned.
+	// start begins to take and to ack. taken gets the payload of each job. acked gets the number of jobs whose ack was
+	// answered. Where a library hides that moment, acked gets the number of jobs whose handler is done.
 	start(ctx context.Context, c cell, taken func(payload []byte), acked func(n int)) error
-	// settle waits until nothing is left to do for what was acked.
+	// settle waits until nothing is left to do for the acked jobs.
 	settle(ctx context.Context) error
 	// close ends the workers and returns when they have ended.
 	close()
@@ -89,7 +90,7 @@ func contenders() []contender {
 	}
 }
 
-// TestEveryJobOnce holds what is measured: each contender takes every job once.
+// TestEveryJobOnce checks that the benchmarks measure complete work: each contender takes every job once.
 func TestEveryJobOnce(t *testing.T) {
 	s := newServers(t)
 	for _, k := range contenders() {

@@ -11,9 +11,9 @@ import (
 
 const (
 	deadEvery = time.Second
-	// autovacuumEvery is the pause of autovacuum, whose default is a minute: phases may be shorter.
+	// autovacuumEvery is the pause of autovacuum. A phase may be shorter than the default of a minute.
 	autovacuumEvery = "5s"
-	// deadSlack is what autovacuum may leave in tables that are small: 50 rows in each.
+	// deadSlack is the number of dead rows that autovacuum may leave in small tables: 50 rows in each.
 	deadSlack = 1000
 )
 
@@ -22,11 +22,11 @@ type deadRows struct {
 	mu      sync.Mutex
 	now     int
 	most    int    // since the last mark
-	table   string // the one that had the most of them then
-	largest int    // dead rows of this table
+	table   string // the table with the most dead rows since the last mark
+	largest int    // the most dead rows of this table
 }
 
-// watchDead looks each second, until the test ends. While the server does not answer nothing is counted.
+// watchDead counts each second, until the test ends. While the server does not answer, watchDead counts nothing.
 func watchDead(t testing.TB, url string) *deadRows {
 	t.Helper()
 	d := &deadRows{}
@@ -76,7 +76,7 @@ func (d *deadRows) look(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// mark begins a phase; it returns the most rows of the one before, and the table that had the most of them.
+// mark begins a phase. It returns the most dead rows of the phase before, and the table with the most of these rows.
 func (d *deadRows) mark() (most int, table string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

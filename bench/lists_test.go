@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// lists is the floor: five lists, pushed with LPUSH, popped with BRPOP, or with BLMPOP where there are batches. What a worker has
-// popped and does not finish is lost.
+// lists is the floor of the comparison: five Redis lists. Jobs are pushed with LPUSH, and popped with BRPOP, or with
+// BLMPOP for batches. A job that a worker has popped and does not finish is lost.
 func lists() contender {
 	return contender{
 		name:    "lists",
@@ -58,7 +58,7 @@ func (q *listQueue) start(ctx context.Context, c cell, taken func([]byte), acked
 			for ctx.Err() == nil {
 				payloads, err := q.pop(ctx, c.batch, keys)
 				if err != nil {
-					continue // nothing came within the time, or the end
+					continue // Nothing came in time, or the run has ended.
 				}
 				for _, p := range payloads {
 					taken([]byte(p))
@@ -84,7 +84,7 @@ func (q *listQueue) pop(ctx context.Context, batch int, keys []string) ([]string
 
 func (q *listQueue) settle(context.Context) error { return nil }
 
-// close closes the connections under those who wait on them.
+// close closes the connections on which workers wait, so that the workers end.
 func (q *listQueue) close() {
 	if q.cancel != nil {
 		q.cancel()

@@ -21,12 +21,13 @@ import (
 const (
 	latencyRate    = 1000 // jobs a second, one at a time
 	latencyJobs    = 6000
-	latencyWarmup  = 1000 // of them that do not count
+	latencyWarmup  = 1000 // the first jobs, which do not count
 	latencyPushers = 16
 )
 
-// BenchmarkLatency measures the time from the moment at which a job is to be pushed to the moment at which a worker has it, at
-// 1,000 jobs a second and 8 workers. An iteration is a round; the rounds are put together.
+// BenchmarkLatency measures the time from the moment when a job should be pushed to the moment when a worker has the
+// job, at 1,000 jobs a second and 8 workers. An iteration is a round. The latencies of all rounds count together. The
+// processor time is from the first round.
 func BenchmarkLatency(b *testing.B) {
 	s := newServers(b)
 	list := []contender{lists(), asynqOne(), asynqMany(), viaRiver(), tallyman(), withLedger()}
@@ -61,7 +62,8 @@ func BenchmarkLatency(b *testing.B) {
 	t.print()
 }
 
-// arriving pushes jobs at an even rate, whatever the answers take, and returns how long each was on its way.
+// arriving pushes jobs at an even rate, however long the answers take. It returns how long each job was on its way,
+// without the jobs of the warm-up.
 func arriving(ctx context.Context, r *run) []time.Duration {
 	began := time.Now()
 	var due, got [latencyJobs]atomic.Int64 // ns since began
@@ -103,7 +105,7 @@ func arriving(ctx context.Context, r *run) []time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// usage is the processor time that has been spent, in seconds.
+// usage is spent processor time, in seconds.
 type usage struct{ redis, postgres, client float64 }
 
 func (s *servers) usage(ctx context.Context, t testing.TB) usage {
@@ -114,7 +116,8 @@ func (s *servers) usage(ctx context.Context, t testing.TB) usage {
 	}
 }
 
-// clientCPU is that of this process. Whoever measures looks at it next to what is measured: to look at the others costs some.
+// clientCPU returns the processor time of this process, in seconds. Read it right before and right after the measured
+// work, because reading the usage of the servers takes processor time of this process.
 func clientCPU(t testing.TB) float64 {
 	t.Helper()
 	var self syscall.Rusage
@@ -124,18 +127,19 @@ func clientCPU(t testing.TB) float64 {
 	return time.Duration(self.Utime.Nano() + self.Stime.Nano()).Seconds()
 }
 
-// since is what was spent per million jobs.
+// since returns the usage per million jobs since before.
 func (u usage) since(before usage, jobs int64) usage {
 	per := func(now, then float64) float64 { return (now - then) / float64(jobs) * 1e6 }
 	return usage{per(u.redis, before.redis), per(u.postgres, before.postgres), per(u.client, before.client)}
 }
 
-// postgresCPU adds up the server and its children, those that have ended too. Where there is no /proc it is 0.
+// postgresCPU returns the processor time of the server and its children, in seconds. It includes children that have
+// ended. Without /proc it is 0.
 func (s *servers) postgresCPU() float64 {
 	if s.pid == 0 {
 		return 0
 	}
-	// A child that ends while they are added up counts twice, or not at all.
+	// A child that ends during the sum would count twice, or not at all. Then the sum is made again.
 	before, ticks, after := s.postmasterTicks(), s.childrenTicks(), s.postmasterTicks()
 	for before.ended != after.ended {
 		before, ticks, after = after, s.childrenTicks(), s.postmasterTicks()
@@ -167,7 +171,8 @@ func (s *servers) childrenTicks() int {
 	return ticks
 }
 
-// process is a line of /proc, in ticks: its own time, and that of its children that have ended.
+// process has values of a process from /proc: its parent, its own time, and the time of its ended children. Times are
+// in ticks.
 type process struct{ parent, own, ended int }
 
 func readProcess(pid int) (process, bool) {
@@ -192,7 +197,8 @@ func readProcess(pid int) (process, bool) {
 
 const memoryJobs = 50_000
 
-// BenchmarkMemory measures what a waiting job takes, its 300 bytes of payload among it: of Redis' memory, and of PostgreSQL's disk.
+// BenchmarkMemory measures the memory of Redis and the disk space of PostgreSQL that a waiting job takes, with its 300
+// bytes of payload.
 func BenchmarkMemory(b *testing.B) {
 	s := newServers(b)
 	list := []contender{lists(), asynqOne(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger()}
@@ -218,7 +224,7 @@ func BenchmarkMemory(b *testing.B) {
 	t.print()
 }
 
-// diskOf is the size of all databases in use.
+// diskOf returns the size of all databases in use, in bytes.
 func (s *servers) diskOf(ctx context.Context, t testing.TB) float64 {
 	t.Helper()
 	sum := 0.0

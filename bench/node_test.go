@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// nodeProcess is a node of its own.
+// nodeProcess is a node in a process of its own, or a program of VictoriaMetrics.
 type nodeProcess struct {
 	t       testing.TB
 	cmd     *exec.Cmd
@@ -50,7 +50,7 @@ func nodeProgram(t testing.TB) string {
 	return program
 }
 
-// migrate makes the ledger that a configuration names.
+// migrate makes the schema of the ledger that the configuration in the folder names.
 func migrate(t testing.TB, program, dir string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--config", filepath.Join(dir, "tallyman.yaml")).CombinedOutput(); err != nil {
@@ -58,7 +58,8 @@ func migrate(t testing.TB, program, dir string) {
 	}
 }
 
-// startNode starts a node with the configuration in the folder. Its log is appended to the file of that name there.
+// startNode starts a node with the configuration in the folder. The node appends its log to the file NAME.log in the
+// folder.
 func startNode(t testing.TB, program, dir, name string) *nodeProcess {
 	t.Helper()
 	n := &nodeProcess{t: t, started: time.Now()}
@@ -87,7 +88,7 @@ func startNode(t testing.TB, program, dir, name string) *nodeProcess {
 
 var listens = regexp.MustCompile(`msg="Listening on" url=(\S+)\n`)
 
-// listening waits until a log says, behind its first bytes, where the node listens.
+// listening waits until the log says where the node listens, and returns the URL. It skips the first bytes of the log.
 func listening(t testing.TB, log string, first int) string {
 	t.Helper()
 	late := time.After(time.Minute)
@@ -115,13 +116,13 @@ func (n *nodeProcess) end(signal syscall.Signal) {
 	_ = n.cmd.Wait()
 }
 
-// cpu is the processor time of the node in seconds.
+// cpu returns the processor time of the node, in seconds.
 func (n *nodeProcess) cpu() float64 {
 	p, _ := readProcess(n.cmd.Process.Pid)
 	return float64(p.own) / 100
 }
 
-// memory is what the node has in memory, in bytes.
+// memory returns the resident memory of the node, in bytes.
 func (n *nodeProcess) memory() float64 {
 	n.t.Helper()
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(n.cmd.Process.Pid), "status"))

@@ -14,10 +14,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pressure is something that the system is put under for a phase. do begins it, and returns when it has ended.
+// pressure is a fault or a load that the system gets for a phase. do begins the pressure, and returns when it has
+// ended.
 type pressure struct {
 	name   string
-	phases int // for so many phases' length, 0 = one
+	phases int // the length of the pressure, in phases; 0 = one
 	do     func(s *site, length time.Duration)
 }
 
@@ -54,7 +55,7 @@ func killBackends(s *site, length time.Duration) {
 	}
 }
 
-// exhaustConnections breaks the connections of the nodes, and takes all that the server gives.
+// exhaustConnections breaks the connections of the nodes, and takes all connections that the server gives.
 func exhaustConnections(s *site, length time.Duration) {
 	c := s.connect("postgres")
 	defer c.close()
@@ -95,7 +96,7 @@ func killNodes(s *site, length time.Duration) {
 	}
 }
 
-// idleInTransaction holds a transaction that has a number, so that no row that dies from now on can be vacuumed.
+// idleInTransaction holds a transaction with a number, so that autovacuum can remove no row that dies meanwhile.
 func idleInTransaction(s *site, length time.Duration) {
 	c := s.connect(s.ledger.Database)
 	defer c.close()
@@ -105,7 +106,7 @@ func idleInTransaction(s *site, length time.Duration) {
 	c.exec("COMMIT")
 }
 
-// readHeavily has four sessions read the largest tables from one snapshot, again and again.
+// readHeavily lets four sessions read the largest tables again and again. Each session keeps a snapshot for 30 reads.
 func readHeavily(s *site, length time.Duration) {
 	var readers sync.WaitGroup
 	for range 4 {
@@ -126,7 +127,7 @@ func readHeavily(s *site, length time.Duration) {
 	readers.Wait()
 }
 
-// loaded changes the load for some time; it is in percent.
+// loaded sets the load for a time, in percent of the normal load.
 func (s *site) loaded(percent int64, length time.Duration) {
 	s.factor.Store(percent)
 	<-time.After(length)
@@ -157,29 +158,30 @@ func (c session) exec(sql string, args ...any) {
 
 func (c session) close() { _ = c.Close(context.WithoutCancel(c.t.Context())) }
 
-// span is a phase.
+// span is the time of a phase.
 type span struct{ from, to time.Time }
 
 const (
 	warmUp       = 5 * time.Second // after the first jobs are done
-	drainWithin  = 2 * time.Minute // that a backlog may take at most, beside the length of its pressure
-	borderWithin = 3 * time.Second // that a phase waits for its begin or end, at most
+	drainWithin  = 2 * time.Minute // the longest time for a backlog, in addition to the length of its pressure
+	borderWithin = 3 * time.Second // the longest time that a phase waits for its begin or end
 	leastRatio   = 0.98
-	deadMultiple = 2 // dead rows go back below so many times those of the clean phase
+	deadMultiple = 2 // the limit of dead rows in the end, as a multiple of the most in the clean phase
 )
 
-// pressured is what a pressure gave.
+// pressured is the result of a pressure.
 type pressured struct {
 	name                     string
 	clean, under, recovered  span
 	drained                  time.Duration // from the end of the pressure until its backlog was gone
 	cleanDead, mostDead, end int           // dead rows: at most in the clean phase, at most later, in the end
-	largest                  string        // the table that had most of them
+	largest                  string        // the table with the most dead rows
 	w                        *workload
 	inbox                    *tally
 }
 
-// BenchmarkPressure has a system of two nodes at a constant load go through a clean phase, a pressure, and a recovery, for each pressure.
+// BenchmarkPressure runs a system of two nodes at a constant load. For each pressure the system goes through a clean
+// phase, the pressure, and a recovery.
 func BenchmarkPressure(b *testing.B) {
 	phase, err := time.ParseDuration(os.Getenv("PRESSURE_TIME"))
 	if err != nil {
@@ -211,7 +213,7 @@ func (p pressure) measure(b *testing.B, program string, phase time.Duration) pre
 	r := pressured{name: p.name, w: s.workload}
 
 	s.dead.mark()
-	var open [2]int // at most in the clean phase
+	var open [2]int // the most open items and calls in the clean phase
 	r.clean = s.phase(func() {
 		for more := during(phase); more(); <-time.After(offerEvery) {
 			open = [2]int{max(open[0], s.items.open()), max(open[1], s.calls.open())}
@@ -241,7 +243,8 @@ func (p pressure) measure(b *testing.B, program string, phase time.Duration) pre
 	return r
 }
 
-// phase measures a phase. It begins and ends when hardly a job is open: what the rules take in at a full second counts in one phase, and whole.
+// phase runs do and returns the time of the phase. A phase begins and ends when hardly a job is open. So the jobs that
+// the rules take in at a full second all count in one phase.
 func (s *site) phase(do func()) span {
 	border := func() time.Time {
 		for end := time.Now().Add(borderWithin); time.Now().Before(end) && (s.items.open() > itemRate/10 || s.calls.open() > eventRate/5); {
@@ -254,7 +257,7 @@ func (s *site) phase(do func()) span {
 	return span{from, border()}
 }
 
-// await waits until the system has done what it is to do, and fails the benchmark where it has not within the time.
+// await waits until done returns true, and fails the benchmark if this takes longer than within. what names the work.
 func (s *site) await(what string, within time.Duration, done func() bool) {
 	s.b.Helper()
 	for end := time.Now().Add(within); !done(); <-time.After(offerEvery) {

@@ -12,7 +12,7 @@ import (
 // results gathers the samples of a scenario.
 type results struct {
 	names   []string // of the contenders, in the order of the columns
-	cells   []cell   // that were measured, in their order
+	cells   []cell   // the measured cells, in their order
 	samples map[cell]map[string][]sample
 }
 
@@ -32,7 +32,7 @@ func (r *results) add(c cell, name string, s sample) {
 	r.samples[c][name] = append(r.samples[c][name], s)
 }
 
-// median is that of the rounds, 0 = there was none.
+// median returns the median of the rounds, or 0 without a round.
 func (r *results) median(c cell, name string, of func(sample) float64) float64 {
 	var values []float64
 	for _, s := range r.samples[c][name] {
@@ -45,7 +45,7 @@ func (r *results) median(c cell, name string, of func(sample) float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// ratio is how one contender stands to another.
+// ratio compares two contenders: the rate of name divided by the rate of to.
 type ratio struct{ name, to, unit string }
 
 func ratios() []ratio {
@@ -60,7 +60,7 @@ func ratios() []ratio {
 	}
 }
 
-// ratio tells how they stand, where both were measured.
+// ratio returns the ratio of the two rates. It returns false unless both contenders were measured.
 func (r *results) ratio(c cell, of ratio) (float64, bool) {
 	a, b := r.median(c, of.name, rate), r.median(c, of.to, rate)
 	return a / b, a > 0 && b > 0
@@ -111,7 +111,7 @@ func (r *results) table(title string, heads []string, text func(c cell, column i
 	t.print()
 }
 
-// table is printed between the lines of go test, columns to the right.
+// table is a table between the lines of go test. Its columns are aligned to the right.
 type table struct{ w *tabwriter.Writer }
 
 func newTable(title string, heads ...string) table {
@@ -134,5 +134,5 @@ func thousands(f float64) string {
 	return text
 }
 
-// unit makes a contender's name a part of a unit of go test, which has no spaces.
+// unit returns the name of a contender without spaces, because a unit of go test has none.
 func unit(name string) string { return strings.ReplaceAll(name, " ", "-") }

@@ -14,14 +14,15 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// The settings with which River was fastest, of 100 to 10,000 workers and pauses of 1 ms to 20 ms.
+// The settings with which River was fastest. The trials had 100 to 10,000 workers, and pauses of 1 ms to 20 ms.
 const (
 	riverWorkers  = 1000
 	riverCooldown = 2 * time.Millisecond
 )
 
-// viaRiver is River on PostgreSQL with fsync on: pushed with COPY, worked with the settings that are its best, whatever the cell
-// says. It has four priorities. A job counts when its completion is recorded.
+// viaRiver is River on PostgreSQL with fsync on. It pushes with COPY, and works with its best settings, whatever number
+// of workers the cell has. It has four priorities, so the two lowest levels share one. A job counts when its completion
+// is recorded.
 func viaRiver() contender {
 	return contender{
 		name:    "river",
@@ -38,7 +39,7 @@ type riverQueue struct {
 	started bool
 }
 
-// riverJob is the payload as it is, without a step of JSON more than the library itself takes.
+// riverJob is the unchanged payload, without JSON encoding beyond the encoding of the library itself.
 type riverJob struct{ json.RawMessage }
 
 func (riverJob) Kind() string { return "bench" }
@@ -106,10 +107,10 @@ func (q *riverQueue) push(ctx context.Context, list []job) error {
 func (q *riverQueue) start(ctx context.Context, _ cell, taken func([]byte), acked func(int)) error {
 	q.takenFn = taken
 	completed, _ := q.client.SubscribeConfig(&river.SubscribeConfig{
-		ChanSize: 200_000, // what does not fit is dropped
+		ChanSize: 200_000, // River drops events that do not fit.
 		Kinds:    []river.EventKind{river.EventKindJobCompleted},
 	})
-	go func() { // the channel is closed by Stop
+	go func() { // Stop closes the channel.
 		for range completed {
 			acked(1)
 		}

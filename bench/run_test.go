@@ -20,21 +20,21 @@ type run struct {
 	c cell
 	q queue
 
-	pushed atomic.Int64  // jobs so far, and so the number of the next
-	acked  atomic.Int64  // jobs
-	moved  chan struct{} // something was acked since one looked
-	room   chan struct{} // has an entry for every batch that the pushers are ahead; nil = they may be ahead as they like
+	pushed atomic.Int64  // jobs pushed so far, and so the number of the next job
+	acked  atomic.Int64  // jobs acked so far
+	moved  chan struct{} // has an entry if a job was acked since finish looked last
+	room   chan struct{} // has an entry for every batch that the pushers are ahead; nil = no limit
 }
 
-// sample is what a run gave: jobs per second, and seconds of processor time per million jobs.
+// sample is the result of a run: jobs per second, and seconds of processor time per million jobs.
 type sample struct {
 	rate float64
 	cpu  usage
 }
 
 const (
-	loadBatch   = 500         // and loadPushers: how a backlog is laid
-	loadPushers = 8           //
+	loadBatch   = 500         // jobs in one call while a backlog is made
+	loadPushers = 8           // goroutines that make a backlog
 	runDeadline = time.Minute // a contender that stands still fails the benchmark
 )
 
@@ -49,7 +49,7 @@ func measure(t testing.TB, s *servers, k contender, c cell, scenario func(contex
 	return scenario(ctx, r)
 }
 
-// timed measures what do does; it returns the number of jobs.
+// timed measures the work of do. do returns the number of jobs.
 func (r *run) timed(ctx context.Context, do func() int64) sample {
 	r.t.Helper()
 	before := r.s.usage(ctx, r.t)
@@ -62,7 +62,7 @@ func (r *run) timed(ctx context.Context, do func() int64) sample {
 	return sample{rate: float64(jobs) / took.Seconds(), cpu: after.since(before, jobs)}
 }
 
-// push has so many goroutines push batches for as long as more agrees.
+// push lets that many goroutines push batches while more returns true.
 func (r *run) push(ctx context.Context, pushers, batch int, more func() bool) {
 	r.t.Helper()
 	group, ctx := errgroup.WithContext(ctx)
@@ -93,7 +93,7 @@ func (r *run) pushOne(ctx context.Context, batch int) error {
 	return r.q.push(ctx, jobs(int(first), batch))
 }
 
-// load lays a backlog of at least so many jobs.
+// load makes a backlog of at least n jobs.
 func (r *run) load(ctx context.Context, n int) {
 	r.t.Helper()
 	r.push(ctx, loadPushers, loadBatch, func() bool { return r.pushed.Load() < int64(n) })
@@ -120,7 +120,7 @@ func (r *run) ack(n int) {
 	}
 }
 
-// finish waits until everything that was pushed is acked, and nothing more is to be done for it.
+// finish waits until every pushed job is acked, and until nothing is left to do for the acked jobs.
 func (r *run) finish(ctx context.Context) {
 	r.t.Helper()
 	for r.acked.Load() < r.pushed.Load() {
@@ -137,24 +137,24 @@ func (r *run) finish(ctx context.Context) {
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// cells are how the queues are used: how many in one call, from how many goroutines.
+// cells returns the ways in which the queues are used.
 func cells() []cell {
 	return []cell{{1, 1}, {1, 8}, {1, 10}, {1, 64}, {10, 1}, {10, 8}, {10, 64}, {100, 1}, {100, 8}, {100, 64}}
 }
 
-// BenchmarkPush has jobs come in while nobody takes any.
+// BenchmarkPush measures how fast jobs come in while no worker takes any.
 func BenchmarkPush(b *testing.B) {
 	compare(b, "push", pushing,
 		lists(), asynqOne(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger())
 }
 
-// BenchmarkWork has a backlog over all levels taken and acked while nothing comes in.
+// BenchmarkWork measures how fast a backlog over all levels is taken and acked while no job comes in.
 func BenchmarkWork(b *testing.B) {
 	compare(b, "lease + ack", working,
 		lists(), asynqOne(), asynqMany(), viaRiver(), tallyman(), withLedger())
 }
 
-// BenchmarkFlow has as many push as work.
+// BenchmarkFlow measures how fast jobs go all the way, with as many pushers as workers.
 func BenchmarkFlow(b *testing.B) {
 	compare(b, "push + lease + ack", flowing,
 		lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger(), withoutTrace())
@@ -169,7 +169,7 @@ func compare(b *testing.B, title string, scenario func(context.Context, *run) sa
 		b.Run(fmt.Sprintf("batch=%d/workers=%d", c.batch, c.workers), func(b *testing.B) {
 			for round := 0; b.Loop(); round++ {
 				for i := range list {
-					k := list[(round+i)%len(list)] // nobody always comes first
+					k := list[(round+i)%len(list)] // No contender always comes first.
 					res.add(c, k.name, measure(b, s, k, c, scenario))
 				}
 			}
@@ -189,7 +189,7 @@ const (
 	flowWindow = time.Second
 )
 
-// pushing is how fast jobs come in while nobody takes any.
+// pushing measures how fast jobs come in while no worker takes any.
 func pushing(ctx context.Context, r *run) sample {
 	return r.timed(ctx, func() int64 {
 		r.push(ctx, r.c.workers, r.c.batch, during(pushWindow))
@@ -197,7 +197,7 @@ func pushing(ctx context.Context, r *run) sample {
 	})
 }
 
-// working is how fast a backlog over all levels is taken and acked while nothing comes in.
+// working measures how fast a backlog over all levels is taken and acked while no job comes in.
 func working(ctx context.Context, r *run) sample {
 	r.load(ctx, r.k.backlog(r.c))
 	return r.timed(ctx, func() int64 {
@@ -207,7 +207,7 @@ func working(ctx context.Context, r *run) sample {
 	})
 }
 
-// flowing is how fast jobs go all the way while as many push as work. The pushers stay a little ahead of the workers.
+// flowing measures how fast jobs go all the way, with as many pushers as workers. The pushers stay a little ahead.
 func flowing(ctx context.Context, r *run) sample {
 	r.room = make(chan struct{}, max(1, r.k.ahead(r.c)/r.c.batch))
 	return r.timed(ctx, func() int64 {
@@ -218,10 +218,11 @@ func flowing(ctx context.Context, r *run) sample {
 	})
 }
 
-// steady keeps the queue from running empty and the backlog short.
+// steady returns how many jobs the pushers may be ahead. The queue then does not run empty, and the backlog stays
+// short.
 func steady(c cell) int { return 1000 + 2*c.workers*c.batch }
 
-// during agrees for so long.
+// during returns a function that returns true until the time is over.
 func during(d time.Duration) func() bool {
 	end := time.Now().Add(d)
 	return func() bool { return time.Now().Before(end) }

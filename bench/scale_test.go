@@ -18,8 +18,9 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// BenchmarkFirings has a node run scopes of rules that find nothing, for SCALE_TIME after the node has settled. The node is a process; the
-// ledger and the WMS are databases of one PostgreSQL with fsync on, on the same machine.
+// BenchmarkFirings lets a node run scopes of rules that find nothing new, and measures for SCALE_TIME after the node
+// has settled. The node is a process. The ledger and the WMS are databases of one PostgreSQL with fsync on, on the same
+// machine.
 func BenchmarkFirings(b *testing.B) {
 	span, err := time.ParseDuration(os.Getenv("SCALE_TIME"))
 	if err != nil {
@@ -48,7 +49,7 @@ func BenchmarkFirings(b *testing.B) {
 	})
 }
 
-// firingLoad is so many rules with so many scopes each, which are due so often.
+// firingLoad is a number of rules with a number of scopes each, and the interval of their due times.
 type firingLoad struct {
 	rules, scopes int
 	every         time.Duration
@@ -60,7 +61,7 @@ type firingLoad struct {
 const (
 	lag         = "tallyman_firing_lag_seconds"
 	startWithin = 10 * time.Minute
-	settleTime  = 30 * time.Second // after the first run of each scope, which is not quiet, and for the garbage of the start
+	settleTime  = 30 * time.Second // after the first run of each scope, for its load and its garbage
 )
 
 func (l firingLoad) measure(b *testing.B, span time.Duration) {
@@ -112,7 +113,7 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 	}
 }
 
-// fileRules is how many rules a file has: a file may have a megabyte.
+// fileRules is the number of rules in a file. A file may have a megabyte at most.
 const fileRules = 1_000
 
 // configure writes the files of a node and returns their folder.
@@ -165,7 +166,7 @@ sinks:
 	return dir
 }
 
-// spread is the jitter as a rule has it.
+// spread returns the jitter in the form of a rule file.
 func (l firingLoad) spread() string {
 	if l.jitter == 0 {
 		return ""
@@ -173,7 +174,7 @@ func (l firingLoad) spread() string {
 	return ", jitter: " + l.jitter.String()
 }
 
-// probe asks about one warehouse, or about all.
+// probe returns the probe of a rule. The probe reads one warehouse, or all warehouses if one scan serves all scopes.
 func (l firingLoad) probe(rule int) string {
 	if l.split {
 		return `    split_by: scope
@@ -187,7 +188,7 @@ func (l firingLoad) probe(rule int) string {
 `, rule%1000+1)
 }
 
-// params are the columns of the scopes that are parameters of the probe.
+// params returns the columns of the scopes query that are parameters of the probe.
 func (l firingLoad) params() string {
 	if l.split {
 		return ""
@@ -198,7 +199,7 @@ func (l firingLoad) params() string {
 	return ", n % 1000 + 1 AS wh"
 }
 
-// awaitVerified waits until the node has so many scopes of rules, all verified.
+// awaitVerified waits until the node has that number of scopes of rules, all verified.
 func (n *nodeProcess) awaitVerified(scopes int) {
 	n.t.Helper()
 	n.await("verified", scopes, func(now series) int {
@@ -209,7 +210,7 @@ func (n *nodeProcess) awaitVerified(scopes int) {
 	})
 }
 
-// awaitFirings waits until the node has run so many firings.
+// awaitFirings waits until the node has run that number of firings.
 func (n *nodeProcess) awaitFirings(firings int) {
 	n.t.Helper()
 	n.await("run", firings, func(now series) int { return int(now.firings()) })
@@ -269,7 +270,8 @@ func (n *nodeProcess) scrapeReady() (series, bool) {
 // series are metrics by name.
 type series map[string]*dto.MetricFamily
 
-// sum adds up the counters, gauges or numbers without a type of that name whose labels have the value; "" = all of them.
+// sum adds up the counters, gauges and untyped numbers with the name. It counts only those metrics of which a label has
+// the value; "" = all.
 func (s series) sum(name, value string) (total float64) {
 	for _, m := range s[name].GetMetric() {
 		if value == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value }) {
@@ -279,12 +281,13 @@ func (s series) sum(name, value string) (total float64) {
 	return total
 }
 
-// firings are those that have run; one that was skipped has not.
+// firings returns the number of firings that have run. A skipped firing has not run.
 func (s series) firings() float64 {
 	return s.sum("tallyman_runs_total", "") - s.sum("tallyman_runs_total", "skipped")
 }
 
-// quantile is that of what a histogram without labels has counted since the other scrape, between the bounds of its buckets as Prometheus has it.
+// quantile returns the quantile q of the values that a histogram without labels has counted since before. Between the
+// bounds of a bucket it interpolates, as Prometheus does.
 func (s series) quantile(before series, name string, q float64) float64 {
 	buckets := func(of series) []*dto.Bucket {
 		if list := of[name].GetMetric(); len(list) == 1 {
@@ -315,13 +318,13 @@ func (s series) quantile(before series, name string, q float64) float64 {
 	return low
 }
 
-// transactions is how many a database has ended.
+// transactions returns how many transactions a database has ended.
 func transactions(t testing.TB, url string) float64 {
 	t.Helper()
 	return askNumber(t, url, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
 }
 
-// queries is how many probes have read the table.
+// queries returns how often probes have read the table.
 func queries(t testing.TB, wms string) float64 {
 	t.Helper()
 	return askNumber(t, wms, "SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'bin_stock'")

@@ -15,17 +15,17 @@ import (
 	sink "tallyman/sinks/queue"
 )
 
-// servers are those that all contenders of a benchmark share: one Redis, one PostgreSQL with fsync on.
+// servers has the servers that all contenders of a benchmark share: one Redis, and one PostgreSQL with fsync on.
 type servers struct {
 	redis    *testenv.RedisServer
 	admin    *redis.Client
 	postgres *testenv.PGServer
 	pid      int               // of the postmaster; 0 = unknown
-	urls     map[string]string // of the databases, by what they are for
-	opened   int               // queues so far: each has a name of its own
+	urls     map[string]string // of the databases, keyed by their purpose
+	opened   int               // the number of queues so far, because each queue needs a name of its own
 }
 
-const connections = 200 // that a client of Redis may have; more than there are workers and pushers
+const connections = 200 // the most connections of a Redis client: more than a run has workers and pushers
 
 func newServers(t testing.TB) *servers {
 	t.Helper()
@@ -35,12 +35,12 @@ func newServers(t testing.TB) *servers {
 	return s
 }
 
-// client connects to Redis as a contender does that brings no settings of its own.
+// client returns a Redis client for a contender without Redis settings of its own.
 func (s *servers) client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: s.redis.Addr, PoolSize: connections})
 }
 
-// database returns the URL of the database of that name, empty at the first call.
+// database returns the URL of the database for the purpose. The first call makes an empty database.
 func (s *servers) database(name string) string {
 	if s.urls[name] == "" {
 		s.urls[name] = s.postgres.Database()
@@ -56,7 +56,7 @@ func (s *servers) clear(t testing.TB) {
 	}
 }
 
-// info is a number of Redis' INFO.
+// info returns a number from INFO of Redis.
 func (s *servers) info(ctx context.Context, t testing.TB, section, field string) float64 {
 	t.Helper()
 	all, err := s.admin.InfoMap(ctx, section).Result()
@@ -76,7 +76,7 @@ func (s *servers) info(ctx context.Context, t testing.TB, section, field string)
 	return 0
 }
 
-// postmaster asks a backend for its parent.
+// postmaster returns the process id of the postmaster, which is the parent of a backend. Without /proc it is 0.
 func (s *servers) postmaster(t testing.TB) int {
 	t.Helper()
 	ctx := t.Context()
@@ -96,13 +96,14 @@ func (s *servers) postmaster(t testing.TB) int {
 	return stat.parent
 }
 
-// countingLedger counts the ends that the ledger has recorded. Without a trace nothing else of the moves reaches it.
+// countingLedger counts the ends of items that the ledger has recorded. Without a trace only these ends reach the
+// ledger, and no other moves.
 type countingLedger struct {
 	sink.Ledger
 	close func()
 
 	traced bool
-	ends   chan int // how many of each transaction
+	ends   chan int // the number of ends in each transaction
 }
 
 func openLedger(t testing.TB, s *servers, traced bool) *countingLedger {
@@ -118,7 +119,7 @@ func openLedger(t testing.TB, s *servers, traced bool) *countingLedger {
 			t.Fatal(err)
 		}
 	}
-	if fresh && !traced { // a row per end is left, which is not logged nor indexed and costs next to nothing
+	if fresh && !traced { // Each end still writes a row. Without a log and an index the row costs next to nothing.
 		execute(t, url, "DROP INDEX item_moves_seq; ALTER TABLE item_moves SET UNLOGGED")
 	}
 	execute(t, url, "TRUNCATE items, open_items, ended_early, item_moves")
@@ -169,7 +170,7 @@ func (l *countingLedger) ApplyMoves(ctx context.Context, queue, epoch string, en
 	return nil
 }
 
-// await waits until so many ends are recorded.
+// await waits until n ends are recorded.
 func (l *countingLedger) await(ctx context.Context, n int64) error {
 	for n > 0 {
 		select {

@@ -91,7 +91,8 @@ subscriptions:
 	return dir
 }
 
-// readLedger learns when the ledger got the notices, from its firings, and counts them. An item that the queue has acked must have ended there too.
+// readLedger reads from the firings of the ledger when the ledger got the notices, and counts the notices. Before that
+// it waits until every item has ended in the ledger, too.
 func (s *site) readLedger() {
 	s.b.Helper()
 	c := s.connect(s.ledger.Database)

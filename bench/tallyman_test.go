@@ -18,7 +18,7 @@ import (
 	"tallyman/sinks/sinktest"
 )
 
-// tallyman is the queue sink on Redis alone, as asynq runs: what Redis loses is lost.
+// tallyman is the queue sink on Redis alone, as asynq runs. A job that Redis loses is lost.
 func tallyman() contender {
 	return contender{
 		name:    "tallyman",
@@ -28,7 +28,7 @@ func tallyman() contender {
 	}
 }
 
-// tallymanKeyed is the same, and each item holds a dedupe key for as long as it lives.
+// tallymanKeyed is tallyman with dedupe keys. Each item holds its dedupe key while the item lives.
 func tallymanKeyed() contender {
 	k := tallyman()
 	k.name = "tallyman keyed"
@@ -41,8 +41,8 @@ func tallymanKeyed() contender {
 	return k
 }
 
-// withLedger is the queue sink with its ledger on PostgreSQL, fsync on: pushes are recorded before they are answered, traces and
-// ends after.
+// withLedger is the queue sink with its ledger on PostgreSQL, with fsync on. The ledger records a push before the
+// answer to the push. It records traces and ends after the answers.
 func withLedger() contender {
 	return contender{
 		name:    "ledger",
@@ -52,7 +52,8 @@ func withLedger() contender {
 	}
 }
 
-// withoutTrace is the same, but records only which items have ended: what is left is what a trace costs.
+// withoutTrace is withLedger, but it records only which items have ended. The difference to withLedger is the cost of a
+// trace.
 func withoutTrace() contender {
 	k := withLedger()
 	k.name = "no trace"
@@ -127,7 +128,8 @@ func (q *tallymanQueue) start(ctx context.Context, c cell, taken func([]byte), a
 	return nil
 }
 
-// work acks in the call that leases the next. It waits only when there is nothing to ack, so that an ack is answered at once.
+// work acks items in the call that leases the next items. It waits for items only if it has nothing to ack, so that an
+// ack is answered at once.
 func (q *tallymanQueue) work(ctx context.Context, worker string, batch int, taken func([]byte), acked func(int)) {
 	s := item.Step{Caller: item.Caller{Worker: worker}, Max: batch}
 	for ctx.Err() == nil {
@@ -137,7 +139,7 @@ func (q *tallymanQueue) work(ctx context.Context, worker string, batch int, take
 		}
 		answer, err := q.queue.Step(ctx, s)
 		if err != nil {
-			continue // repeats what was not answered; the end comes so too
+			continue // Repeat the unanswered step. The end of the context also comes as an error.
 		}
 		for _, r := range answer.Results {
 			if r.Outcome != item.OK {

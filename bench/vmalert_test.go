@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureVmalert has vmalert evaluate 10,000 groups of one rule each minute that find nothing, as the first load of BenchmarkFirings has them. The rows of the WMS are series of a
-// victoria-metrics beside it.
+// measureVmalert lets vmalert evaluate 10,000 groups of one rule every minute. The rules find nothing, like the rules
+// of the first load of BenchmarkFirings. The rows of the WMS are series of a victoria-metrics on the same machine.
 func measureVmalert(b *testing.B, span time.Duration) {
 	b.Helper()
 	const rules, warehouses, bins = 10_000, 1_000, 20
@@ -53,7 +53,7 @@ func measureVmalert(b *testing.B, span time.Duration) {
 	}
 	write(b, dir, "groups.yaml", groups.String())
 	peer := startPeer(b, dir, "vmalert", "-rule="+filepath.Join(dir, "groups.yaml"), "-datasource.url="+store.base, "-notifier.url=http://127.0.0.1:9")
-	// Nothing is to be told. vmalert spreads the first evaluations over an interval.
+	// No alert fires, so no notifier runs. vmalert spreads the first evaluations over an interval.
 	<-time.After(time.Minute + settleTime)
 
 	before, peerCPU, storeCPU, from := peer.scrape(), peer.cpu(), store.cpu(), time.Now()

@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	eventRate    = 20 // rows a second that come into the WMS: each is a notice, in the inbox and at the webhook
+	eventRate    = 20 // rows a second that come into the WMS; each becomes a notice in the inbox and at the webhook
 	itemRate     = 50 // items a second that are pushed, leased and acked
-	eventRules   = 10 // that look each second for the events of their warehouse
+	eventRules   = 10 // rules that look each second for the events of their warehouse
 	queueWorkers = 4
 	offerEvery   = 100 * time.Millisecond
 	pushMost     = 500                    // items in a call
 	retryPause   = 100 * time.Millisecond // after a call that failed
 )
 
-// tally is what became of the jobs of a workload, which are numbered from 1.
+// tally records the fate of the jobs of a workload. The jobs are numbered from 1.
 type tally struct {
 	mu      sync.Mutex
 	offered int
-	by      map[int]string // what has done the job: the id of a notice, or of an item and its lease
-	times   []time.Time    // at which jobs were done
-	doubled int            // jobs that two have done
-	again   int            // calls of the same notice, which a receiver drops by its id
+	by      map[int]string // keyed by job: what has done the job: a notice by its id, or an attempt
+	times   []time.Time    // when jobs were done
+	doubled int            // how often another notice or attempt did a done job once more
+	again   int            // how often the same notice came again; a receiver drops it by its id
 }
 
 func newTally() *tally { return &tally{by: map[int]string{}} }
@@ -64,14 +64,14 @@ func (y *tally) done(job int, by string) {
 	}
 }
 
-// open is how many jobs were offered and are not done.
+// open returns how many jobs were offered and are not done.
 func (y *tally) open() int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.offered - len(y.by)
 }
 
-// rate is how many jobs were done a second.
+// rate returns how many jobs were done per second in the span.
 func (y *tally) rate(s span) float64 {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -105,7 +105,7 @@ func newWorkload(t testing.TB, wms string) *workload {
 	return w
 }
 
-// receiver takes the calls of the webhook.
+// receiver starts a server that takes the calls of the webhook, and returns its URL.
 func (w *workload) receiver() string {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var n toldNotice
@@ -119,7 +119,7 @@ func (w *workload) receiver() string {
 	return s.URL
 }
 
-// toldNotice is what the workload reads of a notice.
+// toldNotice has the fields of a notice that the workload reads.
 type toldNotice struct {
 	ID   string `json:"id"`
 	Data struct {
@@ -127,7 +127,7 @@ type toldNotice struct {
 	} `json:"data"`
 }
 
-// event is the number of the event that the notice tells of.
+// event returns the number of the event that the notice is about.
 func (n toldNotice) event(t testing.TB) int {
 	t.Helper()
 	number, err := strconv.Atoi(strings.TrimPrefix(n.Data.Bin, "E-"))
@@ -137,7 +137,7 @@ func (n toldNotice) event(t testing.TB) int {
 	return number
 }
 
-// start begins to offer jobs and to do them, until finish.
+// start begins to offer jobs and to do the jobs. stopOffering ends the offers. The end of the test ends the work, too.
 func (w *workload) start() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.stop = cancel
@@ -163,7 +163,8 @@ func (w *workload) start() {
 	}
 }
 
-// offer hands over what is due at the rate. Where a call takes long, what became due meanwhile comes with the next.
+// offer calls give with the number of jobs that are due at the rate. If a call takes long, the jobs that became due
+// meanwhile come with the next call.
 func (w *workload) offer(ctx context.Context, rate float64, give func(n int)) {
 	tick := time.NewTicker(offerEvery)
 	defer tick.Stop()
@@ -197,7 +198,7 @@ func (w *workload) insert(ctx context.Context, from, to int) {
 	}
 }
 
-// push pushes items by ids of their own, so that an item whose push is repeated is there once.
+// push pushes items with ids of their own, so that a repeated push adds no item twice.
 func (w *workload) push(ctx context.Context, from, to int) {
 	form := wire.PushForm{}
 	for n := from; n <= to; n++ {
@@ -207,7 +208,8 @@ func (w *workload) push(ctx context.Context, from, to int) {
 	w.insist(ctx, from, "/items", form, &pushed)
 }
 
-// work leases items and acks the ones before, as a worker does that repeats each request until it was answered.
+// work leases items, and acks the items of the lease before in the same request. It repeats each request until it gets
+// an answer.
 func (w *workload) work(ctx context.Context, worker string) {
 	form := wire.StepForm{Worker: worker, Max: 10}
 	form.Wait = "1s"
@@ -217,7 +219,7 @@ func (w *workload) work(ctx context.Context, worker string) {
 		if !w.insist(ctx, request, "/step", form, &answer) {
 			return
 		}
-		for i, r := range answer.Results { // a lease that was lost comes again
+		for i, r := range answer.Results { // An item whose lease was lost comes again.
 			if r.Outcome == "ok" {
 				n, _ := strconv.Atoi(strings.TrimPrefix(r.ID, "job-"))
 				w.items.done(n, fmt.Sprint("attempt ", form.Ops[i].Attempt))
@@ -230,7 +232,8 @@ func (w *workload) work(ctx context.Context, worker string) {
 	}
 }
 
-// insist repeats a request, at one node and at the other, until it was answered; false = the context has ended.
+// insist repeats a request, at the two nodes in turns, until it gets an answer. It returns false if the context has
+// ended, or if the node refuses the request.
 func (w *workload) insist(ctx context.Context, first int, path string, form, answer any) bool {
 	body, err := json.Marshal(form)
 	if err != nil {
@@ -270,7 +273,7 @@ func (w *workload) call(ctx context.Context, method string, node int, path strin
 	return answer.StatusCode, text, err
 }
 
-// inbox reads all notices that the inbox has.
+// inbox reads all notices of the inbox into a tally.
 func (w *workload) inbox() *tally {
 	told := newTally()
 	told.offered = w.calls.offered
