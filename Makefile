@@ -6,7 +6,7 @@ SHELL := bash
 
 GO ?= go
 LINT_VERSION := 2.15.0
-# What a run of the demo or of the benchmarks gets: make demo ARGS="--for 30s", make bench BENCH=FanOut
+# ARGS are the flags of the demo, BENCH chooses benchmarks: make demo ARGS="--for 30s", make bench BENCH=FanOut
 ARGS ?=
 BENCH ?= .
 PKG ?= ./...
@@ -28,21 +28,25 @@ demo: ## Run the whole of Tallyman on a simulated warehouse; needs nothing but G
 build: ## Build bin/tallyman
 	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
 
-# Packages whose tests drive databases, processes or a single goroutine, where the race detector finds little and costs most:
-# make race watches them too. No test run vets, for make check does.
+# The tests of these packages drive databases, processes or a single goroutine. There the race detector finds little and
+# costs most, so make test runs these tests without it. make race watches these packages, too. No test run calls go vet,
+# because make check does.
 UNWATCHED := ./cmd/... ./configs/... ./deploy/... ./docs/... ./engine/crashtest/... ./internal/finding/... ./internal/notice/... ./engine/trial/rulediff/... \
 	./examples/... ./internal/app/... ./internal/cli/... ./internal/config/... ./internal/console/... ./internal/demo/... ./internal/e2e/... \
 	./internal/ledger/... ./rules/... ./scanners/... ./sinks/inbox/page/... ./internal/item/... ./sinks/render/... ./sinks/scrub/...
 
-# SQLite, which is C made into Go, is not watched, and has no debug information: half of the time in which it compiles would go into that.
-# No other package may be left out: a package that is not watched brings unwatched copies of generic methods of the standard library (sync.Map), the
-# linker takes them for the whole program, and races are reported that are none.
+# SQLite is C translated into Go. The race detector does not watch it. It has no debug information, which would take
+# half of its time to compile. Leave out no other package: an unwatched package brings unwatched copies of generic
+# methods of the standard library (sync.Map). The linker takes these copies for the whole program, and the detector
+# reports races that do not exist.
 UNWATCHED_C := '-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false -dwarflocationlists=false'
 
-# Packages whose tests judge whether nodes do what is due in time, and use the whole machine themselves: nothing runs beside them.
+# Packages whose tests judge whether nodes do due work in time. These tests use the whole machine, so nothing else runs
+# beside them.
 ALONE := ./internal/e2e
 
-# At its end a test binary waits so long, by default a second, for races that other goroutines have yet to report; no package of ours leaves any behind.
+# At its end a test binary waits this long for races that other goroutines have not reported yet. The default is a
+# second. Our packages leave no goroutines behind, so they need no long wait.
 RACE_END := atexit_sleep_ms=50
 
 .PHONY: test-deps
@@ -54,8 +58,8 @@ test: test-deps ## Run all tests, and those in a browser
 	@scripts/beside.sh "scripts/console.sh test && scripts/clients.sh test" make --no-print-directory test-go; \
 	$(GO) test -vet=off -timeout 30m $(ALONE)
 
-# What is compiled by now comes first. Its tests wait for servers and timers much of the time; then the other packages compile for the race detector, with what
-# the tests leave of the processors.
+# The packages without the race detector come first, because they are compiled by now. Their tests wait for servers and
+# timers much of the time. Meanwhile the watched packages compile, with the processor time that the tests leave.
 .PHONY: test-go
 test-go: export GORACE := $(RACE_END) $(GORACE)
 test-go: ## Run the Go tests but those that run alone

@@ -1,5 +1,5 @@
-# Makes the lines of go test -bench readable: a block per package, a benchmark's name, its measures below it.
-# What a benchmark reports itself comes first; ns/op and its like follow only where it reports nothing.
+# Makes the lines of go test -bench readable: a block for each package, and below the name of a benchmark its measures.
+# It prints the measures that a benchmark reports itself. If a benchmark reports none, it prints ns/op and the like.
 /^pkg: / { printf "\n%s\n", $2; next }
 /^(goos|goarch|cpu): / { if (!seen[$0]++) print; next }
 /^Benchmark/ && NF >= 4 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs benchmarks, one package at a time, and prints what they report: bench.sh PATTERN PACKAGE…
-# A ratio is against the raw library in the same run; see the benchmark's comment for what it is held against.
+# A ratio compares with the raw library in the same run. The comment of the benchmark names the library.
 set -euo pipefail
 pattern=$1
 shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a command line beside another command: beside.sh "LINE" COMMAND ARG…. Both wait for servers and timers much of
-# the time. What LINE says is printed once it has ended; the status is 0 where both have succeeded.
+# the time. The output of LINE is printed once both have ended. The status is 0 if both have succeeded.
 set -euo pipefail
 line=$1
 shift

@@ -1,9 +1,18 @@
 #!/usr/bin/env bash
-# The SDKs, and what others make of the OpenAPI document: clients.sh lint, build DOCUMENT FOLDER, types FILE, sdk FOLDER, check, test.
-# lint holds the committed document to the recommended rules of Redocly. build generates a Go and a TypeScript client of a document,
-# compiles both strictly, and leaves programs that use them: FOLDER/go/roundtrip, FOLDER/typescript/out/roundtrip.js. check is both, of the
-# committed document, and lints the SDKs. Generated code stays in FOLDER. types writes the types of the TypeScript SDK, sdk packs that SDK as npm would publish it,
-# unpacks it in FOLDER, and compiles FOLDER, a project of its user. test runs the tests of the SDKs.
+# Checks and builds the SDKs, and the clients that others generate from the OpenAPI document:
+#
+#   clients.sh lint                    checks the committed document against the recommended rules of Redocly
+#   clients.sh build DOCUMENT FOLDER   generates a Go and a TypeScript client from a document, compiles both strictly,
+#                                      and makes programs that use them: FOLDER/go/roundtrip and
+#                                      FOLDER/typescript/out/roundtrip.js
+#   clients.sh check                   does lint and build with the committed document, and compiles the TypeScript SDK
+#                                      with its tests; checks the go.mod of the Go SDK and of the Go client
+#   clients.sh types FILE              writes the types of the TypeScript SDK
+#   clients.sh sdk FOLDER              packs the TypeScript SDK as npm would publish it, unpacks the SDK in FOLDER, and
+#                                      compiles FOLDER, a project that uses the SDK
+#   clients.sh test                    runs the tests of the SDKs
+#
+# Generated clients stay in FOLDER.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 document=$PWD/internal/api/testdata/openapi.json
@@ -12,7 +21,7 @@ npm_folder=$PWD/clients/typescript
 contract=$clients/typescript
 go_sdk=$PWD/clients/go
 
-# install brings exactly the packages of the lock file, once for each state of it.
+# install installs exactly the packages of the lock file. It does nothing if the lock file has not changed since.
 install() {
   local stamp=$npm_folder/node_modules/.tallyman
   if cmp -s "$npm_folder/package-lock.json" "$stamp"; then
@@ -22,10 +31,10 @@ install() {
   cp "$npm_folder/package-lock.json" "$stamp"
 }
 
-# run runs a program of the installed packages; none of them calls home.
+# run runs a program of the installed packages, without telemetry and without a search for updates.
 run() { REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true "$npm_folder/node_modules/.bin/$@"; }
 
-# quietly shows what a command says only where it fails.
+# quietly runs a command, and shows its output only if the command fails.
 quietly() {
   local said
   said=$("$@" 2>&1) || { echo "$said" >&2; return 1; }
@@ -64,7 +73,7 @@ build() {
 
 types() { quietly run openapi-typescript "$document" --alphabetize --default-non-nullable false --output "$1"; }
 
-# sdk leaves FOLDER/node_modules/tallyman-client, with what it depends on beside it, and compiles FOLDER.
+# sdk makes FOLDER/node_modules/tallyman-client, with its dependencies beside it, and compiles FOLDER.
 sdk() {
   local packed
   mkdir -p "$1/node_modules/tallyman-client"

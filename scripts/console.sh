@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The console and the widget, whose source is internal/console/web: console.sh build|package|check|test|bench|screenshots.
-# What is built is committed; check builds it again and compares.
+# The console and the widget: console.sh build|package|check|test|bench|screenshots. The source is internal/console/web.
+# The results of build are committed. check builds again, and compares.
 set -euo pipefail
 cd "$(dirname "$0")/../internal/console/web"
 
-# What installs the packages where npm is older than 11: this version, of this content.
+# The version and the hash of the npm that installs the packages if the installed npm is older than 11.
 npm_version=11.21.2
 npm_integrity=sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==
 
-# fetch_npm puts that npm into the folder, and fails where the registry has another content for it.
+# fetch_npm puts that npm into the folder, and fails if the npm from the registry has another hash.
 fetch_npm() {
   local tarball="$1/npm-$npm_version.tgz" found
   npm pack "npm@$npm_version" --pack-destination "$1" --silent >/dev/null
@@ -20,14 +20,14 @@ fetch_npm() {
   tar -xzf "$tarball" -C "$1"
 }
 
-# install brings exactly the packages of the lock file, once for each state of it.
+# install installs exactly the packages of the lock file. It does nothing if the lock file has not changed since.
 install() {
   local stamp=node_modules/.tallyman
   if cmp -s package-lock.json "$stamp"; then
     return
   fi
   local npm=(npm) fetched=
-  if [ "$(npm --version | cut -d. -f1)" -lt 11 ]; then # older ones leave out what Vite needs of this platform
+  if [ "$(npm --version | cut -d. -f1)" -lt 11 ]; then # an older npm leaves out packages that Vite needs here
     fetched=$(mktemp -d)
     fetch_npm "$fetched"
     npm=(node "$fetched/package/bin/npm-cli.js")
@@ -38,7 +38,7 @@ install() {
   [ -z "$fetched" ] || rm -rf "$fetched"
 }
 
-# fresh fails where the file or folder that was made again differs from what is committed.
+# fresh fails if the committed file or folder differs from the one that was made again.
 fresh() {
   if ! diff -rq "$1" "$2"; then
     echo "$1 is not fresh: run make console" >&2
@@ -54,7 +54,7 @@ build() {
   run vite build --config vite.widget.config.ts --outDir "$2" --logLevel warn
 }
 
-# package writes what npm publishes into the folder.
+# package writes the files that npm publishes into the folder.
 package() {
   rm -rf "$1"
   run vite build --config vite.widget.config.ts --outDir "$1" --logLevel warn

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every generate.sh of the tree. With --check it changes nothing, and fails where a result differs from what
-# is committed. A generate.sh writes beside itself, or into the folder that is its argument.
+# Runs every generate.sh of the tree. With --check it changes nothing, and fails if a result differs from the committed
+# file. A generate.sh writes into its own folder, or into the folder that is its argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

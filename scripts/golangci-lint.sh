@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of golangci-lint in exactly the version asked for: the one in the PATH, or bin/'s, which is
-# built first where it is missing (about two minutes).
+# Prints the path of golangci-lint in exactly the given version: golangci-lint.sh VERSION. This is the program in the
+# PATH, or else the program in bin/. If bin/ does not have that version, the script builds it first (about two minutes).
 set -euo pipefail
 version=$1
 bin="$(cd "$(dirname "$0")/.." && pwd)/bin"

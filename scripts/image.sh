@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image of a node with buildah, runs the binary of the image, and writes bin/tallyman-image.tar:
-# image.sh [VERSION]. Needs Debian (or its like), root and buildah, but no registry and no daemon. IMAGE_ARCH=arm64 builds for
-# another processor, and then runs nothing.
+# image.sh [VERSION]. Needs Debian (or its like), root and buildah, but no registry and no daemon. IMAGE_ARCH=arm64
+# builds for another processor. The script then does not run the binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-dev}
@@ -20,7 +20,8 @@ cleanup() {
   rm -rf "$work"
 }
 trap cleanup EXIT
-# The driver vfs and the isolation chroot need no kernel module and no rights beyond root's. The storage is removed at the end.
+# The driver vfs and the isolation chroot need no kernel module and no rights beyond those of root. The storage is
+# removed at the end.
 build() { buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
 
 mkdir -p bin "$work"/context/{root/usr/bin,root/etc/ssl/certs,root/etc/tallyman,root/usr/share/doc/tallyman,data}
@@ -32,7 +33,8 @@ fi
 install -m 644 "$certificates" "$work/context/root$certificates"
 install -m 644 LICENSE "$work/context/root/usr/share/doc/tallyman/copyright"
 chmod -R go-w,a+rX "$work/context"
-# The format docker, because that of OCI has no health check. The time of the last commit, so that the same source makes the same image.
+# The format is docker, because the format of OCI has no health check. The time is the time of the last commit, so that
+# the same source makes the same image.
 build bud --isolation chroot --format docker --arch "$arch" --timestamp "$(git log -1 --format=%ct)" --quiet \
   --label org.opencontainers.image.title=Tallyman --label "org.opencontainers.image.version=$version" --label "org.opencontainers.image.revision=$(git rev-parse HEAD)" \
   --file deploy/image/Containerfile --tag "$name" "$work/context" >/dev/null
@@ -40,14 +42,14 @@ build bud --isolation chroot --format docker --arch "$arch" --timestamp "$(git l
 if [ "$arch" = "$("$go" env GOHOSTARCH)" ]; then
   container=$(build from --pull-never "$name")
   build run --isolation chroot "$container" -- /usr/bin/tallyman version
-  # A node as a site runs it: a root that cannot be written to, a configuration from outside, a user who is not root.
+  # The node runs as on a site: with a read-only root, a configuration from outside, and a user other than root.
   mkdir -p "$work/site" "$work/data"
   cp -r configs/{rules,types.yaml,sample.sqlite} "$work/site"
   sed "s|127.0.0.1:8080|127.0.0.1:${IMAGE_PORT:-18088}|; s|sqlite:tallyman.db|sqlite:/var/lib/tallyman/tallyman.db|; s|sqlite:sample.sqlite|sqlite:/etc/tallyman/sample.sqlite|" \
     configs/tallyman.yaml >"$work/site/tallyman.yaml"
   chmod -R a+rX "$work" && chown 65532:65532 "$work/data"
   root=$(build mount "$container")
-  # inside ARG… runs the binary of the image in that way.
+  # inside ARG… runs the binary of the image with this root, configuration and user.
   inside() {
     exec unshare --mount sh -euc '
       root=$1 site=$2 data=$3; shift 3

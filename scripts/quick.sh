@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Checks and tests what has changed since a commit (BASE, by default the last commit on the remote's main branch that this branch has, or the last
-# commit) and what imports it directly: format, vet and lint of the changed packages, the build of everything, and the tests of both without those
-# that take long (go test -short). make check and make test are the whole.
+# Checks and tests the packages that have changed since a commit: quick.sh LINT_VERSION. It builds everything, and
+# checks format, vet and lint of the changed packages. It tests the changed packages and the packages that import these
+# directly, without the tests that take long (go test -short). BASE names the commit. The default is the last commit
+# that this branch shares with its upstream branch, or without an upstream branch the last commit. make check and make
+# test do everything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$1

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Makes a release in dist/: archives, packages, bills of materials, the Helm chart, the files for Compose and Prometheus, checksums, and,
-# as root on Debian with buildah, the images.
+# Makes a release in dist/: archives, packages, bills of materials, the Helm chart, the files for Compose and
+# Prometheus, checksums, and, as root on Debian with buildah, the images.
 #
-#   release.sh VERSION                        everything; VERSION is that of the code
-#   release.sh check VERSION                  makes it twice in two folders, and compares
-#   release.sh tree OS ARCH FOLDER [BINARY]   the folder that an archive holds, with a binary that is there or a new one
-#   release.sh binary OS ARCH FILE            the binary of a release
-#   release.sh package KIND VERSION ARCH TREE FOLDER   a deb or an rpm of such a folder
+#   release.sh VERSION                        makes everything; VERSION must be the version of the code
+#   release.sh check VERSION                  makes the release twice, in two folders, and compares
+#   release.sh tree OS ARCH FOLDER [BINARY]   makes the folder of an archive, with BINARY or with a new binary
+#   release.sh binary OS ARCH FILE            makes the binary of a release
+#   release.sh package KIND VERSION ARCH TREE FOLDER   makes a deb or an rpm from such a folder
 #
-# The same commit gives the same bytes: times are those of the commit, owners are root, names are sorted, and no path of
-# the machine is in a binary. Beside the caches of modules nothing is read from the network. PLATFORMS names fewer platforms.
+# The same commit gives the same bytes: times are the time of the commit, owners are root, names are sorted, and no path
+# of the machine is in a binary. Nothing comes from the network, except modules that the caches do not have. PLATFORMS
+# names fewer platforms.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -23,16 +24,16 @@ date=$(git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)
 touched=$(git log -1 --format=%cd --date=format-local:%Y%m%d%H%M.%S)
 
 tool() { (cd "$root/deploy/tools" && "$go" build -ldflags="-s -w" -o "$root/bin/tools/" "$1"); }
-# dated gives all below the folder the time of the commit.
+# dated gives the folder and everything below it the time of the commit.
 dated() { find "$1" -exec touch -h -t "$touched" {} +; }
 
-# binary OS ARCH FILE. What the environment adds to go build would change the bytes.
+# binary OS ARCH FILE builds the binary. It sets GOFLAGS, because flags from the environment would change the bytes.
 binary() {
   CGO_ENABLED=0 GOFLAGS=-mod=readonly GOOS=$1 GOARCH=$2 "$go" build -trimpath -buildvcs=false \
     -ldflags="-s -w -X tallyman/internal/cli.commit=$commit -X tallyman/internal/cli.date=$date" -o "$3" ./cmd/tallyman
 }
 
-# texts FOLDER: man pages and completions, which are the same for all platforms.
+# texts FOLDER makes man pages and completions, which are the same for all platforms.
 texts() {
   "$go" run ./docs/reference release "$1"
   gzip -9n "$1"/man/man1/*.1
@@ -58,7 +59,7 @@ tree() {
   fi
 }
 
-# packaged_config is the shipped configuration with the paths of a package.
+# packaged_config prints the shipped configuration with the paths of a package.
 packaged_config() {
   sed -e 's#"sqlite:tallyman.db"#"sqlite:/var/lib/tallyman/tallyman.db"#' \
     -e 's#"sqlite:sample.sqlite"#"sqlite:/usr/share/tallyman/sample.sqlite"#' \
@@ -84,30 +85,32 @@ package() {
   rm -rf "$work"
 }
 
-# quietly shows what a command says only where it fails.
+# quietly runs a command, and shows its output only if the command fails.
 quietly() {
   local said
   said=$("$@" 2>&1) || { echo "$said" >&2; return 1; }
 }
 
-# sbom BINARY FILE. The tool looks for licenses in the cache of modules; goose has one that it does not know.
+# sbom BINARY FILE makes the bill of materials. The tool looks for licenses in the cache of modules. It does not know
+# the license of goose.
 sbom() {
   GOPROXY=off quietly bin/tools/cyclonedx-gomod bin -json -noserial -notimestamp -std -licenses -assert-licenses -version "v$version" -output "$2" "$1"
   bin/tools/sbom internal/console/web internal/console/dist "$2"
 }
 
-# kit NAME FOLDER: the chart, and what a site deploys besides, with the sample site that Compose starts.
+# kit NAME FOLDER packs the chart, and the other files that a site deploys, with the sample site that Compose starts.
 kit() {
   mkdir -p "$2/$1/deploy"
   cp -RL deploy/helm/tallyman "$2"
-  bin/tools/archive "$2/tallyman" "dist/tallyman-$version.tgz" # The name that helm package gives it.
+  bin/tools/archive "$2/tallyman" "dist/tallyman-$version.tgz" # helm package gives the chart this name.
   cp -R deploy/{alerts,dashboards,compose,compose.yaml} "$2/$1/deploy"
   cp -R configs LICENSE "$2/$1"
   rm -f "$2/$1"/configs/*.go
   bin/tools/archive "$2/$1" "dist/$1.tar.gz"
 }
 
-# images makes an archive for docker load of each Linux platform. Its layer has the same bytes each time, its description has not.
+# images makes an archive for docker load for each Linux platform. The layer of an image has the same bytes each time,
+# but its description has not.
 images() {
   local platform
   if [ "$(id -u)" != 0 ] || ! command -v buildah >/dev/null; then
@@ -145,7 +148,7 @@ release() {
     name=tallyman_${version}_${os}_${arch}
     echo "$name"
     TEXTS=$work/texts tree "$os" "$arch" "$work/$name"
-    chmod 755 "$work/$name"/tallyman{,.exe} 2>/dev/null || true # cyclonedx-gomod wants that of a Windows binary, too
+    chmod 755 "$work/$name"/tallyman{,.exe} 2>/dev/null || true # cyclonedx-gomod wants it for Windows binaries, too
     sbom "$(ls "$work/$name"/tallyman{,.exe} 2>/dev/null)" "dist/$name.cdx.json"
     ending=tar.gz
     [ "$os" != windows ] || ending=zip
@@ -162,7 +165,8 @@ release() {
   echo "$sums" >dist/SHA256SUMS
 }
 
-# check VERSION makes the release in two clones. Images are left out: buildah writes a random name of its container into each.
+# check VERSION makes the release in two clones, without images, because buildah writes a random name of its container
+# into each image.
 check() {
   local work one
   work=$(mktemp -d)

@@ -2,8 +2,8 @@
 # Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, sqlite3,
 # curl, protoc, python3, node, chromium, fonts, packages, nginx, haproxy, caddy, victoria-metrics,
 # promtool, buildah, debian.
-# On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
-# to install and fails. No service is started: tests start servers of their own.
+# On Debian and its like, as root, the script installs missing tools with apt-get. Elsewhere it says exactly what to
+# install, and fails. No service is started: tests start servers of their own.
 set -euo pipefail
 
 has() {

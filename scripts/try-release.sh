@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Does on a clean Debian what a site does with a release: install the deb, begin a site, poll the first notice, look at the
-# site with doctor, restore a backup, purge the package, and upgrade from the recorded version.
+# Does with a release on a clean Debian what a site does: install the deb, begin a site, poll the first notice, check
+# the site with doctor, restore a backup, purge the package, and upgrade from the recorded version.
 #
 #   try-release.sh [DEB]     the deb of a release; without DEB, one is made of this folder
 #
-# The clean Debian comes from the mirror of this machine's apt, in memory. systemd runs in it, with a network of its own, so
-# that no port and no file of this machine is used. It needs root on Debian. Where docs/how-to/install.md has the commands of
-# a step, the script runs those commands.
+# The clean Debian comes from the mirror of this machine's apt. Its files are in memory. systemd runs in it, with a
+# network of its own, so that no port and no file of this machine is used. The script needs root on Debian. Where
+# docs/how-to/install.md has the commands of a step, the script runs these commands.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -14,7 +14,7 @@ arch=$(dpkg --print-architecture)
 recorded=$(<internal/e2e/testdata/upgrade_from)
 
 work=$(mktemp -d)
-mount -t tmpfs -o size=4g,mode=700 none "$work" # doctor warns of a disk that is nearly full, as this machine's may be.
+mount -t tmpfs -o size=4g,mode=700 none "$work" # The disk may be nearly full, and doctor warns of that.
 root=$work/debian
 log=$work/log
 booted=
@@ -28,7 +28,7 @@ cleanup() {
     tail -n 40 "$log"
     [ -z "$booted" ] || { echo "The node's log ends with:"; inside "journalctl --unit tallyman --no-pager --lines 40" || true; }
   fi >&3 2>&1
-  # Nothing of the machine is kept, so its first process is killed.
+  # Nothing of the clean Debian is kept, so its first process is killed.
   [ -z "$booted" ] || { kill -KILL "$(leader)"; wait "$booted"; } || true
   jobs -p | xargs --no-run-if-empty kill || true
   wait
@@ -43,7 +43,7 @@ begin() {
   echo "--- $step"
 }
 
-# debian makes the clean Debian, with what a small site has beside Tallyman.
+# debian makes the clean Debian, with the other programs of a small site.
 debian() {
   local codename uri
   codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
@@ -55,7 +55,7 @@ debian() {
   echo "127.0.0.1 localhost wms-1" >"$root/etc/hosts"
 }
 
-# mirror CODENAME is where apt of this machine gets that Debian.
+# mirror CODENAME prints the address from which apt of this machine gets that Debian.
 mirror() { apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' "Codename: $1" | head -n 1; }
 
 # deb SOURCE VERSION FOLDER makes the deb of a copy of the source, as quickly as the caches of this machine allow.
@@ -88,16 +88,17 @@ boot() {
   eventually "systemctl is-active multi-user.target"
 }
 
-# leader is the first process of the machine.
+# leader prints the id of the first process of the clean Debian.
 leader() { cut -d ' ' -f 1 "/proc/$booted/task/$booted/children"; }
 
-# inside LINES runs lines on the machine, as root and in root's folder.
+# inside LINES runs lines in the clean Debian, as root and in root's folder.
 inside() {
   nsenter --target "$(leader)" --mount --uts --ipc --net --pid --root --wd env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
     DEBIAN_FRONTEND=noninteractive bash -euxo pipefail -c 'cd; [ ! -e environment ] || . ./environment'$'\n'"$1" </dev/null
 }
 
-# page HEADING are the commands of docs/how-to/install.md below a heading, with the deb in the place of the example's.
+# page HEADING prints the commands below a heading of docs/how-to/install.md. The name of the deb replaces the name in
+# the example.
 page() {
   local lines
   lines=$(awk -v heading="$1" '/^#/ && !code { here = $0 == heading } /^ *```/ { code = !code; shell = /```sh/; next } here && code && shell' docs/how-to/install.md)
@@ -108,7 +109,7 @@ page() {
 # put VERSION puts the new or the old deb into root's folder.
 put() { cp "$work/$1"/tallyman_*.deb "$root/root/tallyman.deb"; }
 
-# eventually LINE runs a line on the machine until it succeeds, for at most 60 s.
+# eventually LINE runs a line in the clean Debian until the line succeeds, for at most 60 s.
 eventually() {
   local end=$((SECONDS + 60))
   until inside "$1"; do
@@ -117,11 +118,11 @@ eventually() {
   done
 }
 
-# polls succeeds where the inbox of the keepers has the first notice, and shows the page.
+# polls succeeds if the inbox of the keepers has the first notice, and shows the page.
 polls='curl --fail --silent --show-error --header "Authorization: Bearer $TALLYMAN_TOKEN" \
   "$TALLYMAN_SERVER/api/v1/notices?warehouse=119240&subscriber=role:keeper" | tee /dev/stderr | grep -q "\"rule\":\"negative-bin-stock\""'
 
-# kept is what an upgrade keeps; running is the program of the node.
+# kept prints the things that an upgrade must keep. running prints the hash of the node's program.
 kept='sha256sum /etc/tallyman/*.yaml /etc/tallyman/rules/*
 tallyman tokens list | grep --only-matching "^t_[a-z0-9]*"
 tallyman notices list --warehouse 119240 --subscriber role:keeper | grep --only-matching "^n_[a-z0-9]*"'
@@ -134,8 +135,8 @@ first_notice() {
   eventually "$polls"
 }
 
-# doctor looks at a site as the user of the node. A line that is not ok is a failure. A sandbox may allow no more than 20,000 open
-# files, also to root, and that is too few for the default of http.max_streams.
+# doctor checks a site as the user of the node. A line that is not ok is a failure. A sandbox may allow only 20,000 open
+# files, even to root. That is too few for the default of http.max_streams.
 doctor() {
   inside 'sudo --user tallyman --preserve-env=TALLYMAN_SERVER,TALLYMAN_TOKEN tallyman doctor --config /etc/tallyman/tallyman.yaml --set http.max_streams=10000' |
     tee "$work/doctor"
