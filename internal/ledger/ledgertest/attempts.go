@@ -33,7 +33,7 @@ var attemptTests = []testCase{
 			want = append([]delivery.Attempt{made}, want...)
 			f.hasTried(t, c.Seq, want)
 		}
-		f.hasAttempts(t, 1, ledger.DeliverySent, 3, "") // the attempt that was cut off does not count
+		f.hasAttempts(t, 1, ledger.DeliverySent, 3, "") // the released attempt does not count
 	}},
 	{"an attempt began as long ago as the node has measured, by the ledger's clock", func(t *testing.T, f *fixture) {
 		f.register(t)

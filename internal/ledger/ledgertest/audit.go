@@ -150,8 +150,8 @@ func pausing(queue string, p item.Pause) func(context.Context, ledger.Ledger, le
 	}
 }
 
-// ordering returns a change that removes an item from the queue, at the given position of its outbox, as the drain
-// does.
+// ordering returns a change that removes an item from the queue ordered. The change applies the move at the position of
+// the queue's outbox, as the drain does.
 func ordering(position int64, id string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		r, _, err := l.ItemTrace(ctx, ordered, id)
@@ -175,8 +175,8 @@ func ordering(position int64, id string) func(context.Context, ledger.Ledger, le
 // value has, one line each, the number of a recorded change, the step to die at, and the place of the ledger.
 const childTask = "TALLYMAN_LEDGERTEST_CHILD"
 
-// Main must be the first call in an engine's TestMain. In a process that is to be killed it makes the change and does
-// not return.
+// Main must be the first call in an engine's TestMain. In a process that is to be killed, Main makes the change and
+// does not return.
 func Main(open func(ctx context.Context, place string, opts ledger.Options) (ledger.Ledger, error)) {
 	task := os.Getenv(childTask)
 	if task == "" {
@@ -209,12 +209,12 @@ func childMain(task string, open func(ctx context.Context, place string, opts le
 // die ends the process as SIGKILL does: no deferred call and no flush runs.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill() // the exit code shows whether it worked
+		_ = self.Kill() // the exit status shows whether Kill worked
 	}
 	select {}
 }
 
-// dieIn makes the change in a new process that dies at the step.
+// dieIn makes the n-th recorded change in a new process that dies at the step.
 func dieIn(t testing.TB, place string, n int, step string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // the test itself
@@ -226,9 +226,10 @@ func dieIn(t testing.TB, place string, n int, step string) {
 	}
 }
 
-// CheckKilled makes each recorded change in processes that are killed at each of its steps. Afterwards a change has
-// its record, and a record has its change. open opens the ledger in that place with the clock of the tests. The
-// ledger is closed while a process has it.
+// CheckKilled makes each recorded change in processes that are killed, one at each step of the change. A process that
+// dies before its commit must leave the ledger as it was. A process that dies after its commit must leave the change
+// and its record. open opens the ledger at place with the options. CheckKilled closes the ledger before a process
+// opens it.
 func CheckKilled(t *testing.T, place string, open func(t testing.TB, opts ledger.Options) ledger.Ledger) {
 	t.Helper()
 	looked := func(prepare func(context.Context, ledger.Ledger) error) everything {
@@ -255,7 +256,7 @@ func CheckKilled(t *testing.T, place string, open func(t testing.TB, opts ledger
 	}
 }
 
-// The statements that make a ledger refuse every audit record, as a full disk does, and those that undo this.
+// The statements that make a ledger refuse every audit record, as a full disk does, and the statements that undo this.
 const (
 	sqliteRefuses   = "CREATE TRIGGER audit_full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"
 	sqliteTakes     = "DROP TRIGGER audit_full"
@@ -265,7 +266,7 @@ const (
 )
 
 // RefuseRecords makes a ledger refuse every audit record, or accept records again, while nodes use the ledger. driver
-// is one of database/sql: pgx or sqlite. dsn is what the driver opens.
+// is the name of a driver of database/sql: pgx or sqlite. dsn is the data source name for the driver.
 func RefuseRecords(t testing.TB, driver, dsn string, refuse bool) {
 	t.Helper()
 	statement := map[string]map[bool]string{

@@ -22,15 +22,16 @@ import (
 // recordedChange is a call of a method that writes an audit record.
 type recordedChange struct {
 	method string
-	// Runs first and writes no record; nil = nothing to prepare.
+	// prepare runs first and writes no record; nil = nothing to prepare.
 	prepare func(ctx context.Context, l ledger.Ledger) error
 	do      func(ctx context.Context, l ledger.Ledger, who ledger.Author) error
-	// again: a repeated call changes nothing and is no error. Otherwise a repeated call is an error, or another
-	// change.
+	// again says that a repeated call changes nothing and returns no error. Without again, a repeated call is an error,
+	// or another change.
 	again bool
 }
 
-// recordedChanges call every method of a ledger that takes an author, one after the other on one ledger.
+// recordedChanges returns calls of every method of a ledger that writes an audit record. The calls run one after the
+// other on one ledger.
 func recordedChanges() []recordedChange {
 	sub := func(typ, warehouse, subscriber string) ledger.Subscription {
 		return ledger.Subscription{Type: typ, Warehouse: warehouse, Subscriber: subscriber}
@@ -366,8 +367,9 @@ var wantedRecords string
 func Now() time.Time { return start }
 
 // CheckBroken makes each recorded change over connections that break, until the change is made. try calls do for the
-// n-th time, on a connection that breaks ever later. It returns when the server has finished what reached it.
-// Whatever happened, the state and the records of the ledger, read by direct, must agree.
+// n-th time, on a connection that breaks later with each n. try returns when the server has finished the statements
+// that reached it. After each call, the state and the records of the ledger must agree. CheckBroken reads both through
+// direct.
 func CheckBroken(t *testing.T, direct ledger.Ledger, try func(n int, do func(l ledger.Ledger) error) error) {
 	t.Helper()
 	for _, c := range recordedChanges() {

@@ -10,13 +10,13 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// everything has all data that a recorded change may change, and the records.
+// everything has all data that a recorded change may change, and the number of records.
 type everything struct {
 	Settings   settings
 	Deliveries []ledger.DeliveryRecord
 	Numbers    map[string]int64
-	Items      []item.Record // of the queue
-	Pauses     [2]item.Pause // of the queue and its twin
+	Items      []item.Record // of the queue ordered
+	Pauses     [2]item.Pause // of the queue ordered and its test twin
 	Moves      int64
 	Watermark  string // of the rule
 	Records    int

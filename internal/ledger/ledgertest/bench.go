@@ -24,8 +24,8 @@ const (
 type Bare func(b *testing.B, batch *ledger.Commit) (write func())
 
 // BenchmarkCommit writes commits by the ledger and by bare in turn. BenchmarkCommit reports notices per second for
-// both, and their ratio. The time excludes claims and reading pending deliveries. It includes marking as sent, if
-// markSent is set.
+// both, and their ratio. The time excludes the claims and the reads of pending deliveries. With markSent, the time of
+// the ledger includes marking as sent.
 func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -59,7 +59,7 @@ func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// markAll marks the deliveries as sent and returns the time that it took.
+// markAll marks the deliveries as sent and returns how long that took.
 func markAll(b *testing.B, f *fixture, list []delivery.Delivery, score int64) time.Duration {
 	b.Helper()
 	var took time.Duration
@@ -163,8 +163,8 @@ func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 	})
 }
 
-// BenchmarkSends sends requests of one notice from eight senders at once, and of a thousand notices from one sender.
-// Then it marks these notices as read.
+// BenchmarkSends sends requests of one notice from four senders for each processor at once, and requests of a thousand
+// notices from one sender. Then BenchmarkSends sends another notice and marks the notice as read for many users.
 func BenchmarkSends(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -180,7 +180,7 @@ func BenchmarkSends(b *testing.B, l ledger.Ledger) {
 		return list
 	}
 	b.Run("one", func(b *testing.B) {
-		b.SetParallelism(4) // 4 for each of two processors
+		b.SetParallelism(4) // 4 senders for each processor
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				if _, err := l.Send(b.Context(), request(1)); err != nil {
@@ -216,8 +216,9 @@ const (
 )
 
 // BenchmarkForget closes a removed rule with 20,000 findings, each with a notice in the inbox, in portions of 500.
-// BenchmarkForget reports the total time, including reading the findings and notices. BenchmarkForget also reports how
-// long each portion held the lock of the rule; the rule's other scopes, and other rules, do not wait for this lock.
+// BenchmarkForget reports the total time, including reading the findings and notices. BenchmarkForget also reports the
+// median and the longest time of a portion. For this time a portion holds the lock of its rule and scope. Other scopes
+// of the rule, and other rules, do not wait for this lock.
 func BenchmarkForget(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -243,7 +244,7 @@ func BenchmarkForget(b *testing.B, l ledger.Ledger) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// forgetAll closes the rule, whose last run was the n-th, and returns the time of each portion.
+// forgetAll closes the rule after its n-th run, which is the last one, and returns the time of each portion.
 func (f *base) forgetAll(b *testing.B, n int) (took []time.Duration) {
 	b.Helper()
 	list, err := f.Findings(b.Context(), rule, scope)
@@ -269,8 +270,8 @@ func (f *base) forgetAll(b *testing.B, n int) (took []time.Duration) {
 	return took
 }
 
-// BenchmarkOldestPending asks for the oldest pending deliveries, as every scrape does, of a ledger with a million of
-// them to the given number of sinks.
+// BenchmarkOldestPending measures OldestPending, which every scrape of the metrics calls. The ledger has up to a
+// million pending deliveries to the given number of sinks.
 func BenchmarkOldestPending(b *testing.B, l ledger.Ledger, sinks int) {
 	b.Helper()
 	var took []time.Duration

@@ -117,11 +117,12 @@ func (w *itemWorker) next() ([]item.Record, item.Moves) {
 	return items, moves
 }
 
-// shuffled makes the random part of an id, after the time.
+// shuffled returns the part of an item's id that follows the time. Its values are spread as random numbers are.
 func (w *itemWorker) shuffled() uint64 { return uint64(w.made*64+int64(w.number)) * 0x9e3779b97f4a7c15 } //nolint:gosec // counts up
 
 // BenchmarkItemReads fills a queue with 100,000 unfinished items and as many done items that hold their keys.
-// BenchmarkItemReads measures reading them back, as a rebuild of the queue does.
+// BenchmarkItemReads measures reading the items back, as a rebuild of the queue does. BenchmarkItemReads also measures
+// a list of the latest done items, and a Prune that removes nothing.
 func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	const count, batch, page = 100_000, 1000, 1000
@@ -191,8 +192,8 @@ func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	})
 }
 
-// BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and the cost
-// of resolving these notices. BenchmarkCommitPushes reports milliseconds.
+// BenchmarkCommitPushes measures the time that a push channel adds to a commit of BenchBatch notices to the inbox. It
+// also measures a commit in which the findings of these notices are over. BenchmarkCommitPushes reports milliseconds.
 func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()

@@ -44,7 +44,7 @@ func newNotice(id string) *notice.Notice {
 	}
 }
 
-// to sends the notices to the sinks.
+// to returns the notices, each with all targets as its sinks.
 func to(targets []ledger.Target, notices ...*notice.Notice) []ledger.NewNotice {
 	out := make([]ledger.NewNotice, len(notices))
 	for i, n := range notices {
@@ -97,7 +97,7 @@ func (f *base) register(t testing.TB) {
 	noError(t, err)
 }
 
-// skip skips the n-th firing, and tells whether the ledger recorded it.
+// skip skips the n-th firing, and returns whether the ledger recorded the skip.
 func (f *base) skip(t testing.TB, term int64, n int, node, reason string) bool {
 	t.Helper()
 	recorded, err := f.Skip(t.Context(), rule, scope, term, due(n), node, reason)
@@ -125,7 +125,7 @@ func (f *base) commit(t testing.TB, n int, notices []ledger.NewNotice, findings 
 	return done
 }
 
-// subscribed makes the type and subscribes user:1 in every warehouse.
+// subscribed registers the rule, adds the type of its notices, and subscribes user:1 in every warehouse.
 func (f *base) subscribed(t testing.TB) {
 	t.Helper()
 	f.register(t)

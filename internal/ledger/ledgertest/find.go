@@ -55,7 +55,7 @@ func findFindings(t *testing.T, f *fixture) {
 		{ledger.TextFilter{Spellings: []string{"a-02", "A-02"}}, `119240[119240,"A-02"]`, true},
 		{ledger.TextFilter{Spellings: []string{"none"}}, "", true},
 		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}}, `119240["A-01"] 119240["order"] 119241["A-011"]`, true},
-		// A whole key is found without a step.
+		// A whole key is found even when no time is left for a step.
 		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}, Until: time.Now()}, `119240["A-01"]`, false},
 		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}, Warehouses: []string{"119241"}, Until: time.Now()}, "", false},
 	} {
@@ -97,7 +97,7 @@ func findItems(t *testing.T, f *fixture) {
 		{ledger.TextFilter{Spellings: []string{"SO-77"}, Warehouses: []string{"119241"}, Limit: 10}, []string{"i_00001"}, true},
 		{ledger.TextFilter{Spellings: []string{"SO-77"}, Warehouses: []string{}, Limit: 10}, nil, true},
 		{ledger.TextFilter{Spellings: []string{"none"}, Limit: 10}, nil, true},
-		// A whole key is found without a step.
+		// A whole key is found even when no time is left for a step.
 		{ledger.TextFilter{Spellings: []string{"SO-77"}, Limit: 10, Until: time.Now()}, []string{"i_00000"}, false},
 	} {
 		if c.filter.Until.IsZero() {

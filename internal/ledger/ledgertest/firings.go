@@ -334,8 +334,8 @@ func keysOf(states []finding.State) []string {
 	return keys
 }
 
-// portion makes a portion that closes the findings with these keys after the n-th run. Their notices are those that
-// insert names.
+// portion makes a portion that closes the findings with these keys after the n-th run. The portion resolves the notices
+// whose ids insert gives to the findings.
 func portion(n int, keys ...string) *ledger.ForgetPortion {
 	p := &ledger.ForgetPortion{Rule: rule, Scope: scope, LastDue: due(n), Keys: keys}
 	for _, key := range keys {

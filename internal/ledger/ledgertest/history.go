@@ -151,7 +151,7 @@ var shadowTests = []testCase{
 	}},
 }
 
-// traced makes a notice of one finding, created in the n-th firing.
+// traced makes a notice of the finding `["A"]`, created at the n-th due time.
 func traced(id string, n int, change ...func(*notice.Notice)) *notice.Notice {
 	note := newNotice(id)
 	note.Key, note.CreatedAt = `["A"]`, due(n)

@@ -95,7 +95,7 @@ var itemEventTests = []testCase{
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1", "i_2")
 		a, b := &items[0], &items[1]
-		back := func(r *item.Record) item.Move { // back to its place in its level
+		back := func(r *item.Record) item.Move { // the item goes back to its place among the items of its priority
 			m := step(r, item.Ready)
 			m.Assignee = ""
 			r.Assignee = ""

@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// itemModel is a simple model of what a ledger must do with the items of one queue.
+// itemModel is a simple model of how a ledger must treat the items of one queue.
 type itemModel struct {
 	items    []*modelItem // in the order of Seq
 	epoch    string
@@ -61,7 +61,7 @@ func (m *itemMachine) Push(t *rapid.T) {
 		was := m.byID(r.ID)
 		want := item.PushAnswer{New: true, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
 		one := &modelItem{Record: r}
-		// Only the first one of an id counts.
+		// Again counts only for the first item of the call with this id.
 		again := r.Again && !slices.ContainsFunc(records[:i], func(before item.Record) bool { return before.ID == r.ID })
 		one.Again, one.Request = false, ""
 		begins := pushOf(&r)
@@ -125,7 +125,7 @@ func (m *itemMachine) record(t *rapid.T) item.Record {
 	return r
 }
 
-// Apply applies new entries, and before them some that were applied already.
+// Apply applies some entries that were applied already, and then new entries.
 func (m *itemMachine) Apply(t *rapid.T) {
 	entries := m.sent[max(0, len(m.sent)-rapid.IntRange(0, 3).Draw(t, "repeated")):]
 	entries = slices.Clone(entries)
@@ -156,7 +156,7 @@ func (m *itemMachine) step(t *rapid.T, i *modelItem) item.Move {
 	return mv
 }
 
-// revise gives the move a revision, with the payload of another item or none.
+// revise gives the move a revision. The item takes the payload of a refused item, or keeps its own payload.
 func (m *itemMachine) revise(t *rapid.T, i *modelItem, mv *item.Move) {
 	r := item.Revision{Priority: rapid.IntRange(1, 5).Draw(t, "priority"), Later: mv.To == item.Leased}
 	r.Order = rapid.SampledFrom([]item.ServiceOrder{{}, {Given: true, Thousandths: -5}}).Draw(t, "order")
@@ -213,15 +213,15 @@ func (m *itemMachine) Wait(t *rapid.T) {
 	m.f.clock.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 }
 
-// Check compares only now and then, because a comparison costs more than the steps do. A difference stays, so it is
-// found later.
+// Check compares only now and then, because a comparison costs more than the steps do. A difference stays, so a later
+// comparison finds it.
 func (m *itemMachine) Check(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "look") == 0 {
 		m.compare(t)
 	}
 }
 
-// compare compares all that the ledger can be asked.
+// compare compares the ledger's answers about the queue with the model.
 func (m *itemMachine) compare(t *rapid.T) {
 	ctx := m.t.Context()
 	position, err := m.f.AppliedMoves(ctx, m.queue, m.model.epoch)
@@ -298,7 +298,7 @@ func same(t *rapid.T, want, got any) {
 	}
 }
 
-// compareScope reads the ended items of some warehouses page by page.
+// compareScope reads the ended items of some warehouses page by page, and compares them with the model.
 func (m *itemMachine) compareScope(t *rapid.T, state item.State, ended []item.Record) {
 	scope := rapid.SampledFrom([]item.Scope{{"119240"}, {"119240", "W 2"}, {"nowhere"}, {}}).Draw(t, "scope")
 	var want, got []item.Record

@@ -255,10 +255,11 @@ var itemPruneTests = []testCase{
 	}},
 }
 
-// ItemTables returns the tables that PruneAllItems empties. Moves may go with their day.
+// ItemTables returns the tables that PruneAllItems empties in every engine. The table of moves is not among them: an
+// engine may remove moves later, all moves of a day at once.
 func ItemTables() []string { return []string{"items", "open_items", "ended_early"} }
 
-// PruneAllItems pushes items, ends each in another way, and prunes them, on a ledger with the server's clock.
+// PruneAllItems pushes items, ends each item in a different way, and prunes them. The ledger uses the server's clock.
 func PruneAllItems(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	f := (&base{Ledger: l}).fixture()

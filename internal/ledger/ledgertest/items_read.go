@@ -149,7 +149,7 @@ var itemReadTests = []testCase{
 		change("user:bo", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), SuspendSteps: []time.Duration{}, At: later}})
 		want := item.LiveSettings{Lease: new(time.Hour), MaxAttempts: new(item.NoLimit), SuspendSteps: []time.Duration{}, By: "user:bo", At: later}
 		f.hasSettings(t, queue, want)
-		// changes nothing
+		// This change changes nothing, because the lease is an hour already.
 		change("user:ann", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), At: later.Add(time.Hour)}})
 		f.hasSettings(t, queue, want)
 		equal(t, before+2, number())

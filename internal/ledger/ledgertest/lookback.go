@@ -77,16 +77,16 @@ var lookBackTests = []testCase{
 	}},
 }
 
-// mark is a watermark of one column.
+// mark returns a watermark of one column.
 func mark(n int64) []row.Value { return []row.Value{row.IntOf(n)} }
 
-// portionOf makes a portion with that many rows.
+// portionOf makes the n-th portion of a memory, with the given number of rows.
 func portionOf(n, position int64, rows int) ledger.SeenRows {
 	hashes := bytes.Repeat([]byte{byte(n & 0xff), 0xff, 0}, rows*ledger.SeenHash/3+1)[:rows*ledger.SeenHash]
 	return ledger.SeenRows{N: n, At: start.Add(time.Duration(n) * time.Second), Position: mark(position), Identity: "id", Hashes: hashes}
 }
 
-// looksBack commits a firing that changes the memory.
+// looksBack commits the n-th firing, which changes the memory.
 func (f *base) looksBack(t testing.TB, n int, change *ledger.LookBackChange) {
 	t.Helper()
 	c := f.claim(t, n)
@@ -96,7 +96,7 @@ func (f *base) looksBack(t testing.TB, n int, change *ledger.LookBackChange) {
 	noError(t, err)
 }
 
-// remembers compares the memory.
+// remembers checks that the ledger has this memory.
 func (f *base) remembers(t testing.TB, want ledger.LookBack) {
 	t.Helper()
 	got, err := f.LookBack(t.Context(), rule, scope)

@@ -255,7 +255,7 @@ var readAllTests = []testCase{
 			list = append(list, to(targets, newNotice(fmt.Sprintf("n_%03d", i)))...)
 		}
 		f.commit(t, 1, list)
-		f.send(t, f.pending(t, inboxLane), "", 1) // scores 1 to 600, and one on its way
+		f.send(t, f.pending(t, inboxLane), "", 1) // scores 1 to 600; n_late has no score
 		f.commit(t, 2, to(targets, newNotice("n_late")))
 		n, err := f.ReadAll(t.Context(), readAll("user:9", 1000, 1, "role:other"))
 		noError(t, err)
@@ -366,7 +366,7 @@ var readAllTests = []testCase{
 	}},
 }
 
-// readAll makes a read-all of a user, that many minutes after the start.
+// readAll makes a read-all of a user, at the given minutes after the start.
 func readAll(user string, upTo int64, minutes int, inboxes ...string) ledger.ReadAll {
 	return ledger.ReadAll{Warehouse: warehouse, User: user, Inboxes: inboxes, UpTo: upTo, At: start.Add(time.Duration(minutes) * time.Minute)}
 }

@@ -11,13 +11,13 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// model is a simple model of what a ledger must do with the claims of one rule and scope.
+// model is a simple model of how a ledger must treat the claims of one rule and scope.
 type model struct {
 	done    int // the last firing that is done or skipped
 	running int // 0 = none
 	node    string
 	until   time.Time
-	claim   ledger.Claim // the current one
+	claim   ledger.Claim // the current claim
 	made    map[int]int  // commits by firing
 }
 
@@ -117,7 +117,7 @@ func (m *machine) Renew(t *rapid.T) {
 	m.model.until = m.f.clock.Now().Add(lease)
 }
 
-// Release gives the current firing back.
+// Release gives the current firing back, and claims it again.
 func (m *machine) Release(t *rapid.T) {
 	err := m.f.Release(m.t.Context(), m.model.claim)
 	if m.model.running == 0 {
@@ -131,7 +131,7 @@ func (m *machine) Release(t *rapid.T) {
 	m.reclaim(t)
 }
 
-// reclaim claims the released firing, so that the model has a valid claim again.
+// reclaim claims the firing whose claim has become void, so that the model has a valid claim again.
 func (m *machine) reclaim(t *rapid.T) {
 	c, err := m.f.Claim(m.t.Context(), m.rule, "", 0, due(m.model.running), "b", lease)
 	must(t, err, nil)

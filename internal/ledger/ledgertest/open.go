@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// hasOpen compares the outlines and findings that a run with outlines reads with all findings, in the order of their
-// keys.
+// hasOpen checks that outlines, single findings and the numbers of carriers agree with want. A run that keeps only
+// outlines reads these three. want has all open findings, in the order of their keys.
 func (f *base) hasOpen(t testing.TB, want []finding.State) {
 	t.Helper()
 	open, err := f.Open(t.Context(), rule, scope)

@@ -111,7 +111,7 @@ var tokenTests = []testCase{
 	}},
 }
 
-// tokenOf makes a token that was created that long after the start and is valid for a day.
+// tokenOf makes a token that is valid for a day. The token was created at start plus after.
 func tokenOf(id string, after time.Duration) ledger.Token {
 	return ledger.Token{
 		ID: id, Hash: hashOf(id), Name: "of the WMS", Subject: "service:wms", Access: []string{"service", "producer"},

@@ -10,7 +10,7 @@ import (
 
 const wms = "wms"
 
-// everyMinute claims a query of the source wms for subscriptions.
+// everyMinute is the claim of a query that asks the source wms for subscriptions every minute.
 var everyMinute = ledger.OriginClaim{OriginKey: ledger.OriginKey{Kind: ledger.OriginSubscriptions, Name: wms}, Question: "q1", Every: time.Minute, Within: 3 * time.Minute}
 
 // ofWMS makes a subscription whose origin is the source wms.
@@ -18,7 +18,7 @@ func ofWMS(warehouse, subscriber string) ledger.Subscription {
 	return ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: subscriber, Origin: wms}
 }
 
-// takes claims the next query, and takes the list.
+// takes claims the next query a minute later, and takes subs as the list that the source returned.
 func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
@@ -32,7 +32,7 @@ func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginCha
 	return c
 }
 
-// origin returns the only origin.
+// origin returns the only origin of subscriptions.
 func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 	t.Helper()
 	list, err := f.other(t).SubscriptionOrigins(t.Context())
@@ -43,7 +43,7 @@ func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 	return list[0]
 }
 
-// listing makes the source wms list a subscription in each of the warehouses.
+// listing returns a change: the source wms lists a subscription of user:1 in each of the warehouses.
 func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		token, _, err := l.ClaimOrigin(ctx, ledger.OriginClaim{OriginKey: everyMinute.OriginKey})

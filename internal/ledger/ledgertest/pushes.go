@@ -14,7 +14,7 @@ const gateway = "gateway"
 
 var gatewayLane = ledger.Lane{Sink: gateway}
 
-// by is the push channel with a strategy.
+// by returns the push channel as a target with the strategy.
 func by(s delivery.Strategy) ledger.Target { return ledger.Target{Sink: gateway, Strategy: &s} }
 
 var (
@@ -286,7 +286,7 @@ var pushSettleTests = []testCase{
 	}},
 }
 
-// hasAttempts checks the state of a delivery.
+// hasAttempts checks the state of a delivery, the number of its attempts, and its last error.
 func (f *pushChecks) hasAttempts(t testing.TB, seq int64, state ledger.DeliveryState, attempts int, lastError string) {
 	t.Helper()
 	d, err := f.Delivery(t.Context(), seq)

@@ -21,7 +21,7 @@ var pushCommitTests = []testCase{
 		first := f.claimPushes(t, "a", 10)
 		equal(t, []string{"k_a", "other_a"}, claimedIDs(first))
 		equal(t, lease, first.Next)
-		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // also while it is retried
+		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // the order also holds while a delivery is retried
 		equal(t, 2*time.Second, f.claimPushes(t, "a", 10).Next)
 		f.clock.Add(2 * time.Second)
 		var got []string

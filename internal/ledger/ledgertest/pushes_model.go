@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// pushModel is a simple model of what a ledger must do with the deliveries of one push channel.
+// pushModel is a simple model of how a ledger must treat the deliveries of one push channel.
 type pushModel struct {
 	now    time.Time
 	pushes []*modelPush // by seq
@@ -47,7 +47,7 @@ func (p *modelPush) claimed(now time.Time) bool {
 	return p.open() && p.until.After(now)
 }
 
-// expired tells whether the delivery ends because its notice has expired.
+// expired returns whether the delivery ends because its notice has expired.
 func (p *modelPush) expired(now time.Time) bool {
 	return p.strategy.Until == "" && !p.expires.After(now)
 }
@@ -66,7 +66,7 @@ func (m *pushModel) openOf(key string) []*modelPush {
 	return out
 }
 
-// first returns the number of the finding's delivery that goes first.
+// first returns the number of the finding's delivery that goes first, or 0.
 func (m *pushModel) first(key string) int64 {
 	for _, p := range m.openOf(key) {
 		if !p.behind {
@@ -115,7 +115,8 @@ func (m *pushModel) settle(p *modelPush, token int64, kind delivery.SettleKind, 
 	}
 }
 
-// end ends a delivery, and releases the first one of its finding if none is due.
+// end ends a delivery. If all other pending deliveries of its finding wait behind another one, end releases the first
+// of them.
 func (m *pushModel) end(p *modelPush, state ledger.DeliveryState, cause string) {
 	p.state, p.lastError, p.node, p.until, p.behind = state, cause, "", time.Time{}, false
 	m.release(p.key)
@@ -187,7 +188,7 @@ func (m *pushModel) retry(list []*modelPush) (changed []int64) {
 	return changed
 }
 
-// lineUp puts all deliveries of the finding behind the first, except those that a node is trying.
+// lineUp puts all deliveries of the finding behind the first, except the deliveries that a node is trying.
 func (m *pushModel) lineUp(key string) {
 	for i, p := range m.openOf(key) {
 		if i > 0 && !p.behind && !p.claimed(m.now) {

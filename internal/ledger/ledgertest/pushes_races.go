@@ -135,7 +135,7 @@ func (w *watcher) count() int {
 	return w.sent
 }
 
-// work claims deliveries and settles them. Every third attempt fails.
+// work claims deliveries and settles them. The first attempt of every third delivery fails.
 func (w *watcher) work(ctx context.Context, l ledger.Ledger, node string) error {
 	got, err := l.ClaimPushes(ctx, gateway, node, lease, 2)
 	if err != nil {

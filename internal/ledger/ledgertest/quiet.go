@@ -13,8 +13,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// quietTests are about runs that change nothing. Consecutive ones with the same result share a record, and claims and
-// commits at the same time may share a statement. Readers see no difference.
+// quietTests are about runs that change nothing. Consecutive runs of this kind with the same result share a record.
+// Claims and commits at the same time may share a statement. Readers see no difference.
 var quietTests = []testCase{
 	{"a run that changed nothing and is committed again is answered as before", func(t *testing.T, f *fixture) {
 		f.register(t)
@@ -141,7 +141,7 @@ var quietTests = []testCase{
 			}
 			all.Wait()
 		}
-		equal(t, int64(2*scopes-1), records.Load()) // The second firing of one scope was running.
+		equal(t, int64(2*scopes-1), records.Load()) // the second firing of one scope was running
 		_, err = f.Commit(t.Context(), running, commitOf(running))
 		noError(t, err)
 		runs, err := f.Runs(t.Context(), rule, nil, 1000)
@@ -208,7 +208,7 @@ var quietTests = []testCase{
 	}},
 }
 
-// quietReadTests are about what readers see of such runs.
+// quietReadTests are about the records of runs that change nothing, as readers see them.
 var quietReadTests = []testCase{
 	{"runs that change nothing keep their due times, starts, durations and counts", func(t *testing.T, f *fixture) {
 		f.register(t)

@@ -210,7 +210,7 @@ var pruneTests = []testCase{
 		noError(t, err)
 		equal(t, int64(0), n)
 		equal(t, 1, len(f.pending(t, inboxLane)))
-		f.clock.Add(time.Microsecond) // the lease of the lane has ended
+		f.clock.Add(time.Microsecond) // the notice has expired
 		n, err = f.Prune(t.Context(), f.clock.Now(), 5)
 		noError(t, err)
 		equal(t, int64(2), n)

@@ -35,7 +35,7 @@ type settings struct {
 	Silences      map[string]silenceText
 	Tokens        map[string]ledger.Token
 	Promotions    map[[2]string]ledger.Promotion
-	QueueSettings item.LiveSettings // of the queue that is ordered
+	QueueSettings item.LiveSettings // of the queue ordered
 	RuleVersions  int64
 }
 

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// triers is the number of nodes that try a commit at the same time.
+// triers is the number of commits that two nodes try at the same time.
 const triers = 5
 
 var refusalTests = []testCase{

@@ -14,7 +14,7 @@ import (
 
 const oneDay = 24 * time.Hour
 
-// retained is a notice, with what keeps it in the ledger.
+// retained is a notice with the facts that decide whether the notice stays in the ledger.
 type retained struct {
 	*notice.Notice
 	open       bool // a finding names the notice
@@ -22,13 +22,13 @@ type retained struct {
 	deliveries int
 }
 
-// mustStay tells whether pruning must not remove the notice.
+// mustStay returns whether pruning must not remove the notice.
 func (r *retained) mustStay(now, before time.Time) bool {
 	return r.open || r.waits || r.ExpiresAt.After(now) || !r.CreatedAt.Before(before)
 }
 
-// retention is a ledger in which time passes: episodes begin and go on, notices live for an hour or a year, channels
-// fail.
+// retention is a ledger in which time passes. Episodes begin and go on, notices live for an hour to 50 days, and the
+// push channel fails.
 type retention struct {
 	f      *fixture
 	random *rand.Rand
@@ -60,7 +60,7 @@ var retentionTests = []testCase{
 // one returns a random entry of the list.
 func one[T any](m *retention, list ...T) T { return list[m.random.IntN(len(list))] }
 
-// commit makes some notices, of episodes that began now or long ago, and ends a finding.
+// commit makes some notices, of episodes that began now or days ago, and ends some findings.
 func (m *retention) commit(t *testing.T) {
 	t.Helper()
 	m.run++
@@ -100,7 +100,7 @@ func stateOf(r *retained) finding.State {
 	return st
 }
 
-// deliver sends to inboxes, where users read some notices, and settles claims of the channel.
+// deliver sends to the inbox, where a user reads one notice, and settles the claims of the push channel.
 func (m *retention) deliver(t *testing.T) {
 	t.Helper()
 	f := m.f

@@ -14,8 +14,7 @@ import (
 // keptRuns is the number of runs of a scope that pruning keeps in these tests.
 const keptRuns = 5
 
-// workRetention is a ledger in which scopes run, some often and some seldom, and items wait and move, while time
-// passes.
+// workRetention is a ledger in which time passes. One scope runs often and another one seldom, and items wait and move.
 type workRetention struct {
 	f        *fixture
 	random   *rand.Rand
@@ -25,7 +24,7 @@ type workRetention struct {
 	position int64
 }
 
-// retainedItem is an item with its moves. Moved is the time of the last move.
+// retainedItem is an item with the time of its last move.
 type retainedItem struct {
 	item.Record
 	moved time.Time
@@ -74,7 +73,7 @@ func (m *workRetention) fire(t *testing.T) {
 	}
 }
 
-// work pushes items, and moves some of those that are open; some end.
+// work pushes items, and moves some of the open items. Some of the moves end their items.
 func (m *workRetention) work(t *testing.T) {
 	t.Helper()
 	now := m.f.clock.Now()

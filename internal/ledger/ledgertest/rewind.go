@@ -141,7 +141,7 @@ func (f *base) rewinds(t testing.TB, want []row.Value, to int64) {
 	equalWatermark(t, want, before)
 }
 
-// marks commits a firing that reads up to a watermark.
+// marks commits the n-th firing, which reads up to a watermark.
 func (f *base) marks(t testing.TB, n int, to int64) {
 	t.Helper()
 	c := f.claim(t, n)

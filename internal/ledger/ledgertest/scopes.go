@@ -18,7 +18,7 @@ func withThreshold(name string, threshold int64) scopelist.Scope {
 	return scopelist.Scope{Name: name, Timezone: "Asia/Shanghai", Params: map[string]any{"threshold": threshold, "share": 2.0}}
 }
 
-// listingScopes makes a source list the scopes of the rule.
+// listingScopes returns a change: a source lists these scopes of the rule listedRule.
 func listingScopes(list ...scopelist.Scope) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		token, _, err := l.ClaimOrigin(ctx, ledger.OriginClaim{OriginKey: ofBinStock.OriginKey})
@@ -32,7 +32,7 @@ func listingScopes(list ...scopelist.Scope) func(context.Context, ledger.Ledger,
 // noScopes makes a source return an empty list, which waits for an operator.
 func noScopes(ctx context.Context, l ledger.Ledger) error { return listingScopes()(ctx, l, Ann) }
 
-// takesScopes claims the next query, and takes the list.
+// takesScopes claims the next query a minute later, and takes list as the list that the source returned.
 func (f *base) takesScopes(t testing.TB, list ...scopelist.Scope) ledger.ScopeChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
@@ -92,7 +92,7 @@ var scopeTests = []testCase{
 		o := f.scopeOrigin(t)
 		equal(t, false, o.Listed)
 		equal(t, 0, o.Waits.Scopes)
-		// Replaces the waiting list.
+		// This list replaces the waiting list.
 		f.takesScopes(t, withThreshold("1", 5), withThreshold("2", 5), withThreshold("3", 5))
 		_, number := f.scopes(t)
 		equal(t, ledger.ScopeChange{Waits: true}, f.takesScopes(t, withThreshold("1", 6)))

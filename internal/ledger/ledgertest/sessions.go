@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// sessionLease is shorter than lease. So what an ended session owned is free long before the lease of its claim is
+// sessionLease is shorter than lease. So the work of an ended session is free long before the lease of its claim is
 // over.
 const sessionLease = 4 * time.Second
 

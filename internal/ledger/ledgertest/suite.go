@@ -41,8 +41,9 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	})
 }
 
-// RunEngine runs the part of the suite that also holds for the ledger in memory of engine/enginetest: firings,
-// commits, lanes, shadows, switches and sessions.
+// RunEngine runs the part of the suite that also holds for the ledger in memory of engine/enginetest: firings, runs
+// without changes, removed rules, commits, rows of a look-back, rewinds, lanes, the history, shadows, switches and
+// sessions.
 func RunEngine(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	runTests(t, fresh, firingTests, quietTests, removalTests, commitTests, lookBackTests, rewindTests, laneTests, historyTests, shadowTests, switchTests, sessionTests)
@@ -128,7 +129,7 @@ func newClock(t time.Time) *clock {
 // Now returns the time.
 func (c *clock) Now() time.Time { return time.UnixMicro(c.us.Load()).UTC() }
 
-// Add moves the clock on.
+// Add moves the clock by d; a negative d sets the clock back.
 func (c *clock) Add(d time.Duration) { c.us.Add(d.Microseconds()) }
 
 // QueriesAreUsed fails for every query that no code names. QueriesAreUsed reads the code of the package under test,
