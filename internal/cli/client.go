@@ -225,7 +225,7 @@ func (c *command) namesServer() bool { return cmp.Or(c.server, c.tokenFile, c.ca
 func (c *command) asksServer() (bool, error) {
 	local := c.config != "" || len(c.set) > 0
 	if local && c.namesServer() {
-		return false, usage("--server, --token-file and --ca-file ask a server; --config and --set read a configuration: give one of them")
+		return false, usage("--server, --token-file and --ca-file ask a server; --config and --set read a configuration: give flags of one kind only")
 	}
 	return c.namesServer() || !local && c.getenv("TALLYMAN_SERVER") != "", nil
 }
@@ -277,7 +277,7 @@ func (c *client) unanswered(err error) error {
 	case errors.As(err, &stranger):
 		next = "name the file of the authority that has signed its certificate with --ca-file"
 	case errors.As(err, &name):
-		next = "use a name that its certificate bears"
+		next = "use a name that is in the certificate of the server"
 	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		next = "it speaks plain HTTP: write http:// before its address"
 	case os.IsTimeout(err):
@@ -314,15 +314,15 @@ func isPage(res *http.Response) bool {
 
 // whatNext has advice for the caller, by the code of the problem. Other problems bring their own advice.
 var whatNext = map[wire.Code]string{
-	wire.CodeMissingParameter: "the flag of that name says it",
+	wire.CodeMissingParameter: "set the flag with that name",
 	wire.CodeTokenMissing:     "name its file with --token-file, or set TALLYMAN_TOKEN",
-	wire.CodeTokenInvalid:     "is it another server's token? `tallyman tokens list` shows those that there are",
+	wire.CodeTokenInvalid:     "it may be a token of another server; `tallyman tokens list` lists the tokens",
 	wire.CodeTokenExpired:     "`tallyman tokens create` makes another one",
 	wire.CodeTokenRevoked:     "`tallyman tokens create` makes another one",
 	wire.CodeTokenIsCallers:   "--force revokes the token all the same",
 	wire.CodeTokenLastAdmin:   "`tallyman tokens create` makes another one; --force revokes the token all the same",
-	wire.CodeRoleMissing:      "call with the token of somebody who may (--token-file)",
-	wire.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` tell",
+	wire.CodeRoleMissing:      "use a token that has this role (--token-file)",
+	wire.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` show both versions",
 	wire.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
 }
 

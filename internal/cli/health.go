@@ -22,7 +22,7 @@ func (c nodeCommands) health() *cobra.Command {
 	var timeout time.Duration
 	cmd := c.withServer(c.withConfig(&cobra.Command{
 		Use:   "health",
-		Short: "Ask the node of this machine whether it lives; exit code 3 if it does not say yes",
+		Short: "Ask the node of this machine whether it lives; exit code 3 if the node does not answer that it is alive",
 		Long: `Ask a node whether it lives (/healthz), or whether it can do its work (--ready: /readyz). Health checks of containers and scripts call this command.
 
 Without --server and TALLYMAN_SERVER the command asks the node of the configuration: http.listen says where, and http.tls says whether with TLS. The command then takes

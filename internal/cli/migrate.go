@@ -176,7 +176,7 @@ func (c nodeCommands) printPlan(steps []ledger.Migration, nodes []ledger.Node, e
 		case "none":
 			fmt.Fprintln(w, "No version uses the ledger yet.")
 		case "goes_on":
-			fmt.Fprintf(w, "Version %d of the schema can go on: replace its nodes one at a time.\n", plan.Schema)
+			fmt.Fprintf(w, "Nodes of schema version %d can go on: replace them one at a time.\n", plan.Schema)
 		default:
 			fmt.Fprintf(w, "Version %d of the schema cannot go on: stop all of its nodes before the contract step.\n", plan.Schema)
 		}

@@ -143,7 +143,7 @@ func writeSent(w io.Writer, notices []wire.SentNoticeForm) {
 		}
 		line := n.ID + "  " + count(n.Deliveries, "delivery")
 		if n.Unsubscribed > 0 {
-			line += "; for " + count(n.Unsubscribed, "sink") + " there is nobody to have it"
+			line += "; nobody receives it at " + count(n.Unsubscribed, "sink")
 		}
 		fmt.Fprintln(w, line)
 	}

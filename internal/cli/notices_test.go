@@ -46,7 +46,7 @@ func TestNoticesSendAFile(t *testing.T) {
 	} {
 		url, calls := server(t, reply{201, `{"notices":[{"id":"n_1","deliveries":1},{"id":"n_2","deliveries":0,"unsubscribed":1}]}`})
 		code, out, errOut := run(t, url, in, "notices", "send", "-")
-		const told = "n_1  1 delivery\nn_2  0 deliveries; for 1 sink there is nobody to have it\nSent 2 notices: 1 delivery; 1 go to nobody.\n"
+		const told = "n_1  1 delivery\nn_2  0 deliveries; nobody receives it at 1 sink\nSent 2 notices: 1 delivery; 1 go to nobody.\n"
 		if code != ExitFine || out != told || (*calls)[0].body != want {
 			t.Errorf("%s: %d %q %q, sent %s", in, code, out, errOut, (*calls)[0].body)
 		}

@@ -127,7 +127,7 @@ func refusal(o item.Outcome, form *wire.OpForm) string {
 	case item.NotFound:
 		return "the queue has no such item, or it has ended"
 	case item.IsLeased:
-		return "a worker has it"
+		return "a worker has leased the item"
 	case item.SuspendLimit:
 		return "it was suspended as often as the queue allows; store or finish it"
 	case item.NotDead:
@@ -232,10 +232,10 @@ func (c queueCommands) assign() *cobra.Command {
 	var anybody bool
 	cmd := c.op(opCommand{
 		kind: item.Assign, attempt: mayAttempt, short: "Assign items to one worker, or to any worker again",
-		long: `Assign items to one worker, or to any worker again. An item that is delayed, suspended or stored keeps its time. One that a worker has is
-refused, unless the worker passes it on with --attempt.
+		long: `Assign items to one worker, or to any worker again. An item that is delayed, suspended or stored keeps its time.
+The server refuses an item that a worker has leased, unless that worker passes the item on with --attempt.
 
-Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, all its devices. A server without tokens knows workers alone.`,
+--worker takes <subject>/<worker> for one device of a token's subject, or <subject> for all its devices. A server without tokens knows workers alone.`,
 		example: `  tallyman queue assign replenishment i_7k2m --worker packer-7
   tallyman queue assign replenishment i_7k2m --worker service:wms/packer-7
   tallyman queue assign replenishment i_7k2m --worker user:ann
@@ -258,7 +258,7 @@ func (c queueCommands) remove() *cobra.Command {
 	var in wire.RangeForm
 	cmd := c.op(opCommand{
 		kind: item.Remove, short: "Remove items: by id, or a range of a state",
-		long: `Remove items: by id, or a range of a state. One that a worker has is refused without --force.
+		long: `Remove items: by id, or a range of a state. Without --force the server refuses an item that a worker has leased.
 
 A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is at that moment: pause the queue first where it moves.`,
 		example: `  tallyman queue remove replenishment i_7k2m i_9x1c
@@ -303,7 +303,7 @@ func (c queueCommands) requeue() *cobra.Command {
 	f := &opFlags{}
 	var all bool
 	cmd := c.op(opCommand{
-		kind: item.Requeue, short: "Requeue dead items: by id, or all that are not withheld; their failures are counted from 0 again",
+		kind: item.Requeue, short: "Requeue dead items: by id, or all dead items that are not withheld; their failures are counted from 0 again",
 		example: `  tallyman queue requeue replenishment i_7k2m
   tallyman queue requeue replenishment --all`,
 	}, f, nil)

@@ -108,7 +108,7 @@ func TestQueueOperationsRefused(t *testing.T) {
 	for outcome, want := range map[string]string{
 		"lease_lost":     "attempt 2 is over, or belongs to another subject: the lease has run out, or the item has moved on or ended",
 		"item_not_found": "the queue has no such item, or it has ended",
-		"item_leased":    "a worker has it",
+		"item_leased":    "a worker has leased the item",
 		"suspend_limit":  "it was suspended as often as the queue allows; store or finish it",
 		"item_dead":      "it is dead; requeue or remove it",
 		"item_not_dead":  "it is not dead",

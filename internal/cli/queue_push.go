@@ -172,7 +172,7 @@ func writePushed(w io.Writer, items []wire.PushedItemForm) {
 		text += fmt.Sprintf("; already there: %d", n[item.Exists])
 	}
 	if n[item.Duplicate] > 0 {
-		text += fmt.Sprintf("; left out %d whose dedupe keys others hold", n[item.Duplicate])
+		text += fmt.Sprintf("; left out %d, because other items hold their dedupe keys", n[item.Duplicate])
 	}
 	if n[item.IDTaken] > 0 {
 		text += fmt.Sprintf("; left out %d whose ids items of other warehouses have", n[item.IDTaken])

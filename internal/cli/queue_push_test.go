@@ -57,7 +57,7 @@ func TestQueuePushOfAFile(t *testing.T) {
 	in := `{"payload": 1, "priority": 5}` + "\n\n" + `{"id": "b", "payload": {"x": [1, 2]}, "dedupeKey": "k", "delay": "1d"}` + "\r\n" + `{"payload": "c"}`
 	url, calls := server(t, pushedAnswer(`{"id":"i_a","outcome":"pushed"}`, `{"id":"b","outcome":"exists"}`, `{"id":"i_c","outcome":"duplicate","of":"b"}`))
 	code, out, errOut := run(t, url, in, "queue", "push", "q", "-", "--test")
-	if code != ExitFine || out != "Pushed 1 item; already there: 1; left out 1 whose dedupe keys others hold.\n" || errOut != "" {
+	if code != ExitFine || out != "Pushed 1 item; already there: 1; left out 1, because other items hold their dedupe keys.\n" || errOut != "" {
 		t.Errorf("exit code %d, %q, %s", code, out, errOut)
 	}
 	const want = `{"items":[{"priority":5,"payload":1,"test":true},{"id":"b","payload":{"x":[1,2]},"dedupeKey":"k","delay":"1d","test":true},{"payload":"c","test":true}]}`

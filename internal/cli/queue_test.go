@@ -117,7 +117,7 @@ func TestQueueListFits(t *testing.T) {
 	for _, columns := range []string{"40", "80"} {
 		var b strings.Builder
 		writeItems(&b, map[string]int{"40": 40, "80": 80}[columns], "suspended", []wire.ItemForm{{ID: id, Payload: []byte(`{"note":"` + strings.Repeat("x", 300) + `"}`)}})
-		told := strings.Contains(b.String(), "left out for want of room; -o json has everything")
+		told := strings.Contains(b.String(), "left out, because the terminal is too narrow; -o json has everything")
 		if !strings.Contains(b.String(), id) || told != (columns == "40") { // at 80 only what says nothing is left out
 			t.Errorf("%s columns:\n%s", columns, b.String())
 		}

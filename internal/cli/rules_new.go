@@ -328,7 +328,7 @@ func (w *wizard) askWarehouse(r *authoring.NewRule) (err error) {
 }
 
 func (w *wizard) askCron(r *authoring.NewRule) (err error) {
-	r.Cron, err = w.answer("cron", w.cron, terminal.Question{Text: "When it looks (cron)", Proposal: r.Cron, Check: func(answer string) error {
+	r.Cron, err = w.answer("cron", w.cron, terminal.Question{Text: "When the rule runs (cron)", Proposal: r.Cron, Check: func(answer string) error {
 		_, err := schedule.Parse(answer, "UTC")
 		return err
 	}})
@@ -338,7 +338,7 @@ func (w *wizard) askCron(r *authoring.NewRule) (err error) {
 var newID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 func (w *wizard) askID(r *authoring.NewRule) error {
-	id, err := w.answer("id", w.id, terminal.Question{Text: "Id of the rule, for life", Proposal: r.ID, Check: func(answer string) error {
+	id, err := w.answer("id", w.id, terminal.Question{Text: "Id of the rule; it cannot change later", Proposal: r.ID, Check: func(answer string) error {
 		if !newID.MatchString(answer) {
 			return errors.New("lower-case letters, digits and -, at most 63")
 		}

@@ -40,7 +40,7 @@ const (
 
 // exitCodes has the meaning of each exit code, for the help and the reference.
 var exitCodes = [...]string{
-	ExitFine: "fine", ExitProblems: "it found problems, or the server has refused", ExitUsage: "wrong usage",
+	ExitFine: "fine", ExitProblems: "the command found problems, or the server refused the request", ExitUsage: "wrong usage",
 	ExitUnreachable: "something could not be reached, or is busy",
 }
 

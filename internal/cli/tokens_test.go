@@ -38,9 +38,9 @@ func TestFlagsOfServersMeanAServer(t *testing.T) {
 		}{
 			{[]string{"--token-file", none}, "--token-file: open " + none},
 			{[]string{"--ca-file", none}, "--ca-file: open " + none},
-			{[]string{"--token-file", none, "--set", "ledger.url=sqlite:x"}, "give one of them"},
-			{[]string{"--ca-file", none, "--config", none}, "give one of them"},
-			{[]string{"--server", "http://127.0.0.1:1", "--config", none}, "give one of them"},
+			{[]string{"--token-file", none, "--set", "ledger.url=sqlite:x"}, "give flags of one kind only"},
+			{[]string{"--ca-file", none, "--config", none}, "give flags of one kind only"},
+			{[]string{"--server", "http://127.0.0.1:1", "--config", none}, "give flags of one kind only"},
 		} {
 			var out, errOut bytes.Buffer
 			args := append(append(strings.Fields(name)[1:], rest...), c.args...)

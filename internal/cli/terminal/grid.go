@@ -150,8 +150,8 @@ func Spread(w io.Writer, width int, header []string, rows [][]string, whole []st
 func LeftOut(w io.Writer, indent string, leftOut int) {
 	switch {
 	case leftOut == 1:
-		fmt.Fprintf(w, "%s(1 column left out for want of room; -o json has everything)\n", indent)
+		fmt.Fprintf(w, "%s(1 column left out, because the terminal is too narrow; -o json has everything)\n", indent)
 	case leftOut > 1:
-		fmt.Fprintf(w, "%s(%d columns left out for want of room; -o json has everything)\n", indent, leftOut)
+		fmt.Fprintf(w, "%s(%d columns left out, because the terminal is too narrow; -o json has everything)\n", indent, leftOut)
 	}
 }

@@ -30,7 +30,7 @@ type Question struct {
 }
 
 // ErrNoAnswer is the error of a prompt after the end of its input.
-var ErrNoAnswer = errors.New("the input ended before all was answered")
+var ErrNoAnswer = errors.New("the input ended before all questions were answered")
 
 // Ask returns the answer to a question, or ErrNoAnswer.
 func (p *Prompt) Ask(q Question) (string, error) {
