@@ -40,7 +40,7 @@ func withRealQueue(t *testing.T, change ...func(*parts)) *bundle {
 		wg.Wait()
 		_ = client.Close()
 	})
-	testenv.Eventually(t, func() bool { return q.Ready() == nil }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return q.Ready() == nil }, 60*time.Second)
 	return setup(t, append(change, func(d *parts) { withQueue(d, q) })...)
 }
 

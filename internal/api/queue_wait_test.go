@@ -88,7 +88,7 @@ func TestShutdownInTheMiddleOfAStep(t *testing.T) {
 	b.api = newAPI(withQueue(&b.deps, interrupted{b.queue}))
 	stop := b.serve(t)
 	step := b.post(t, queuePath+"/step", `{"worker":"w","max":1,"wait":"60s","ops":[{"op":"ack","id":"a","attempt":1}]}`)
-	testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 5*time.Second)
+	testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 60*time.Second)
 	ended := stop()
 	if got := <-step; got.asProblem(t).Code != "queue_unavailable" {
 		t.Errorf("%d %s", got.status, got.body)
@@ -111,7 +111,7 @@ func TestAWorkerThatLeavesWaitsNoMore(t *testing.T) {
 	<-b.queue[0].waiting
 	leave()
 	<-ended
-	testenv.Eventually(t, func() bool { return b.api.Waiting() == 0 }, 5*time.Second)
+	testenv.Eventually(t, func() bool { return b.api.Waiting() == 0 }, 60*time.Second)
 	if log := b.log.String(); strings.Contains(log, "level=ERROR") {
 		t.Errorf("that is no error: %s", log)
 	}
@@ -181,13 +181,13 @@ func (t *fakeTwins) state() item.Item {
 func TestWhatAClientLeasedThatLeftIsGivenBack(t *testing.T) {
 	t.Parallel()
 	b := leaveDuring(t, &late{}, `{"worker":"w"}`)
-	testenv.Eventually(t, func() bool { i := b.queue.state(); return i.State == item.Ready && i.Attempt == 1 && i.Failures == 0 }, 5*time.Second)
+	testenv.Eventually(t, func() bool { i := b.queue.state(); return i.State == item.Ready && i.Attempt == 1 && i.Failures == 0 }, 60*time.Second)
 }
 
 func TestAClientThatNamedItsRequestCanAskAgain(t *testing.T) {
 	t.Parallel()
 	b := leaveDuring(t, &late{}, `{"worker":"w","requestId":"r1"}`)
-	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "path="+queuePath+"/lease") }, 5*time.Second)
+	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "path="+queuePath+"/lease") }, 60*time.Second)
 	if i := b.queue.state(); i.State != item.Leased {
 		t.Errorf("it is %s: the repeated request would name a lease that is over", i.State)
 	}
@@ -196,5 +196,5 @@ func TestAClientThatNamedItsRequestCanAskAgain(t *testing.T) {
 func TestWhatCannotBeGivenBackWaitsForItsLease(t *testing.T) {
 	t.Parallel()
 	b := leaveDuring(t, &late{err: errBroken}, `{"worker":"w"}`)
-	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "wait until their leases end") }, 5*time.Second)
+	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "wait until their leases end") }, 60*time.Second)
 }

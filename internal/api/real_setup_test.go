@@ -49,7 +49,7 @@ func newNode(t testing.TB, addr string, ledger *quietLedger) *realInbox {
 		wg.Wait()
 		_ = client.Close()
 	})
-	testenv.Eventually(t, func() bool { return in.Ready() == nil }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return in.Ready() == nil }, 60*time.Second)
 	return &realInbox{Inbox: in, ledger: ledger, client: client}
 }
 

@@ -71,7 +71,7 @@ func TestAClientFollowsItsInbox(t *testing.T) {
 			t.Errorf("an idle poll: status %d, ETag %s instead of %s", a.status, a.header.Get("ETag"), tag)
 		}
 		later := b.later(t, idle+"&wait=30s", "If-None-Match", tag)
-		testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 5*time.Second)
+		testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 60*time.Second)
 		in.deliver(t, "W1", []string{"role:keeper"}, "one more")
 		if a := <-later; a.status != http.StatusOK || len(decodePage(t, a.body).Notices) != 1 {
 			t.Errorf("a waiting poll: status %d, %s", a.status, a.body)
@@ -128,7 +128,7 @@ func TestLegacyOnARealInbox(t *testing.T) {
 			t.Errorf("an idle poll: %d %s", a.status, a.body)
 		}
 		later := b.later(t, path, "If-None-Match", answered.header.Get("ETag"))
-		testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 5*time.Second)
+		testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 60*time.Second)
 		in.deliver(t, "W1", []string{"user:1"}, "new")
 		next := decodePack(t, (<-later).body)
 		if n := len(next.Notifications); n != 1 || next.Notifications[0].CreateTime != next.LastFetch || next.LastFetch <= got.LastFetch {
@@ -147,7 +147,7 @@ func TestLegacyThousandsOfOneMillisecond(t *testing.T) {
 		in.deliver(t, "W1", []string{"user:1"}, titles(from, from+500)...)
 		old.poll(t)
 	}
-	testenv.Eventually(t, func() bool { old.poll(t); return len(old.seen) == 3000 }, 10*time.Second)
+	testenv.Eventually(t, func() bool { old.poll(t); return len(old.seen) == 3000 }, 60*time.Second)
 	old.check(t)
 }
 

@@ -91,5 +91,5 @@ func TestRunSweeps(t *testing.T) {
 	batch := makeDeliveries(2, wh, "user:1")
 	batch[0].Notice.ExpiresAt = time.Now().Add(100 * time.Millisecond)
 	n.deliver(t, batch)
-	testenv.Eventually(t, func() bool { return len(n.bodies(t)) == 1 }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return len(n.bodies(t)) == 1 }, 60*time.Second)
 }

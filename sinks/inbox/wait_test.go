@@ -23,11 +23,11 @@ func TestWaitIsWokenByTheHint(t *testing.T) {
 		ledger := newMemoryLedger()
 		reader, writer := newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)
 		writer.deliver(t, makeDeliveries(1, wh, "user:1"))
-		testenv.Eventually(t, func() bool { return reader.knows(wh) }, 10*time.Second)
+		testenv.Eventually(t, func() bool { return reader.knows(wh) }, 60*time.Second)
 		q := query("user:1", "role:k")
 		pg := reader.poll(t, q)
 		done := waiting(t.Context(), reader, q, pg.Version)
-		testenv.Eventually(t, func() bool { return reader.waiters.count(wh) == 1 }, 10*time.Second)
+		testenv.Eventually(t, func() bool { return reader.waiters.count(wh) == 1 }, 60*time.Second)
 		began := time.Now()
 		writer.deliver(t, makeDeliveries(1, wh, "role:k"))
 		if err := <-done; err != nil {

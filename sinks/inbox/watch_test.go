@@ -31,7 +31,7 @@ func TestWatchersAreToldOfWhatIsTheirs(t *testing.T) {
 		ledger := newMemoryLedger()
 		reader, writer := newNode(t.T, t.addr, ledger), newNode(t.T, t.addr, ledger)
 		writer.deliver(t, makeDeliveries(1, wh, "user:1"))
-		testenv.Eventually(t, func() bool { return reader.knows(wh) }, 10*time.Second)
+		testenv.Eventually(t, func() bool { return reader.knows(wh) }, 60*time.Second)
 		mine, roles, others := watching(t.T, reader, wh, "role:k", "user:1"), watching(t.T, reader, wh, "role:k"), watching(t.T, reader, wh, "user:2")
 		elsewhere := watching(t.T, reader, "other", "user:1")
 		testenv.Eventually(t, func() bool { return reader.watches.settled(wh) }, 20*time.Second)

@@ -32,7 +32,7 @@ func (n *node) work(t testing.TB, worker string, op item.Op) string {
 // traced waits until the ledger has the item in the state, and returns its trace in short.
 func (l *memoryLedger) traced(t testing.TB, id string, state item.State) []string {
 	t.Helper()
-	testenv.Eventually(t, func() bool { return l.state(id) == state }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return l.state(id) == state }, 60*time.Second)
 	_, trace, err := l.ItemTrace(t.Context(), queueName, id)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestTheLastMovesAreDrainedAtTheEnd(t *testing.T) {
 	ledger := newMemoryLedger()
 	n := newNode(t, testenv.Redis(t).Addr, ledger)
 	n.mustPush(t, newItems(1, 3, "i")...)
-	testenv.Eventually(t, func() bool { return n.drainers[0].drains() }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return n.drainers[0].drains() }, 60*time.Second)
 	id := n.work(t, "w", item.Op{Kind: item.Ack})
 	n.stop()
 	if got := ledger.state(id); got != item.Done {
@@ -138,13 +138,13 @@ func TestAnotherNodeDrainsForOneThatDied(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
 	n := newNode(t, testenv.Redis(t).Addr, ledger)
-	testenv.Eventually(t, func() bool { return n.drainers[0].drains() }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return n.drainers[0].drains() }, 60*time.Second)
 	until := time.Now().Add(drainHold / 2)
 	meta := n.lines[0].keys.meta()
 	if err := n.client.HSet(t.Context(), meta, "drainer", "node-that-died", "drain_until", until.UnixMicro()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() bool { return !n.drainers[0].drains() }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return !n.drainers[0].drains() }, 60*time.Second)
 	n.mustPush(t, newItems(1, 3, "i")...)
 	id := n.work(t, "w", item.Op{Kind: item.Ack})
 	ledger.traced(t, id, item.Done)

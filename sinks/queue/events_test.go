@@ -211,7 +211,7 @@ func TestRemoveGone(t *testing.T) {
 
 	// The item was done and opened again since the event.
 	n.mustDo(t, item.Op{Kind: item.Store, ID: "i3", Delay: time.Hour}, item.OK)
-	testenv.Eventually(t, func() bool { return ledger.state("i3") == item.Stored }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return ledger.state("i3") == item.Stored }, 60*time.Second)
 	ledger.relive("i3")
 	gone("i3", 1, false)
 	gone("i3", 9, true) // an event of the later life

@@ -65,7 +65,7 @@ func TestACopyThatStillWaitsGetsNothing(t *testing.T) {
 			out, _ := n.Step(ctx, item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "r1", Max: 1, Wait: time.Minute})
 			copied <- out
 		}()
-		testenv.Eventually(t, func() bool { return n.lines[0].waiters.count() == 1 }, 5*time.Second)
+		testenv.Eventually(t, func() bool { return n.lines[0].waiters.count() == 1 }, 60*time.Second)
 		for _, wait := range []time.Duration{50 * time.Millisecond, 0, time.Minute} { // the last has its answer at once
 			out, err := n.Step(t.Context(), item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "r1", Max: 1, Wait: wait})
 			if err != nil || len(out.Items) > 0 {

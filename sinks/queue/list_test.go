@@ -43,7 +43,7 @@ func TestListsOfEveryState(t *testing.T) {
 			if state == item.Ready {
 				want = []string{"ready1", "ready2", "ready0"}
 			}
-			testenv.Eventually(t, func() bool { ids, _ := n.list(t, state, 10); return len(ids) == len(want) }, 5*time.Second)
+			testenv.Eventually(t, func() bool { ids, _ := n.list(t, state, 10); return len(ids) == len(want) }, 60*time.Second)
 			for _, limit := range []int{1, 2, len(want), 1000} {
 				if got, _ := n.list(t, state, limit); !slices.Equal(got, want) {
 					t.Errorf("%s by %d: %v", state, limit, got)
@@ -164,7 +164,7 @@ func TestWorkersOfAQueue(t *testing.T) {
 			got, err := n.Workers(t.Context(), false, nil)
 			return err == nil && len(got) == 3 && got[0].Name == "bob" && got[0].Leased == 2 && got[1].Name == "ann" && got[1].Leased == 0 &&
 				got[1].Last.Equal(morning) && got[2] == item.Worker{Name: "cleo", Assigned: 1}
-		}, 5*time.Second)
+		}, 60*time.Second)
 	})
 }
 

@@ -139,7 +139,7 @@ func TestAPauseAtTheEndOfAnEpochIsKept(t *testing.T) {
 	if err := n.client.HSet(t.Context(), n.lines[0].keys.epoch(), "epoch", "lost").Err(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() bool { return !n.keeper.Is(g) && n.Ready() == nil }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return !n.keeper.Is(g) && n.Ready() == nil }, 60*time.Second)
 	s, err := n.Sizes(t.Context(), false, nil)
 	want, _ := ledger.QueuePause(t.Context(), queueName)
 	if err != nil || !ledger.asked.Load() || s.Pause.Paused != want.Paused {

@@ -39,7 +39,7 @@ func recordsOf(t testing.TB, l ledger.Ledger, n int) []string {
 			t.Fatal(err)
 		}
 		return len(list) >= n
-	}, 10*time.Second)
+	}, 60*time.Second)
 	out := make([]string, len(list))
 	for i, c := range slices.Backward(list) {
 		var after struct {
@@ -188,10 +188,10 @@ func TestAMoveAndItsRecordAreOneWhateverBreaks(t *testing.T) {
 			cut.cut.Store(true)
 			remove(n, id)
 			before := cut.calls.Load()
-			testenv.Eventually(t, func() bool { return cut.calls.Load() > before }, 10*time.Second)
+			testenv.Eventually(t, func() bool { return cut.calls.Load() > before }, 60*time.Second)
 			agree(t, l, id)
 			cut.cut.Store(false)
-			testenv.Eventually(t, func() bool { return agree(t, l, id) }, 10*time.Second)
+			testenv.Eventually(t, func() bool { return agree(t, l, id) }, 60*time.Second)
 		}
 		// The node dies when Redis has done it and the ledger knows nothing: another records it.
 		cut.after.Store(false)
@@ -202,7 +202,7 @@ func TestAMoveAndItsRecordAreOneWhateverBreaks(t *testing.T) {
 			t.Error("it was recorded all the same: the test proves nothing")
 		}
 		newNode(t, r.Addr, l)
-		testenv.Eventually(t, func() bool { return agree(t, l, "i3") }, 10*time.Second)
+		testenv.Eventually(t, func() bool { return agree(t, l, "i3") }, 60*time.Second)
 	})
 }
 

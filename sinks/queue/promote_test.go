@@ -22,7 +22,7 @@ func TestWhatIsDueIsPromotedWhileNobodyAsks(t *testing.T) {
 		testenv.Eventually(t, func() bool {
 			s, err := n.Sizes(t.Context(), false, nil)
 			return err == nil && s.Ready == 3 && s.Leased+s.Suspended+s.Stored == 0
-		}, 10*time.Second)
+		}, 60*time.Second)
 		testenv.Eventually(t, func() bool {
 			got, err := n.Get(t.Context(), false, nil, "i1")
 			if err != nil || len(got.Trace) == 0 {
@@ -30,6 +30,6 @@ func TestWhatIsDueIsPromotedWhileNobodyAsks(t *testing.T) {
 			}
 			last := got.Trace[len(got.Trace)-1]
 			return last.From == item.Leased && last.To == item.Ready && last.By == "" && last.Failures == 1
-		}, 10*time.Second)
+		}, 60*time.Second)
 	})
 }

@@ -49,7 +49,7 @@ func inLedger(t testing.TB, n *node) {
 			out, _ := strconv.ParseInt(meta[1].(string), 10, 64)
 			applied, err := l.o.Ledger.AppliedMoves(t.Context(), l.name, meta[0].(string))
 			return err == nil && applied >= out
-		}, 10*time.Second)
+		}, 60*time.Second)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestALedgerThatIsDownEndsNoRebuildForEver(t *testing.T) {
 	n.mustPush(t, newItems(1, 3, "i")...)
 	ledger.fail(errors.New("the ledger is down"))
 	r.Restart()
-	testenv.Eventually(t, func() bool { return n.Ready() != nil }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return n.Ready() != nil }, 60*time.Second)
 	ledger.fail(nil)
 	if got := n.order(t); !slices.Equal(got, []string{"i1"}) {
 		t.Errorf("%v", got)

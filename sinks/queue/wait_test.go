@@ -40,7 +40,7 @@ func waiting(ctx context.Context, t testing.TB, n *node, s item.Step) <-chan ste
 		out, err := n.Step(ctx, s)
 		done <- stepped{out, s.Worker, err, time.Since(began)}
 	}()
-	testenv.Eventually(t, func() bool { return l.waiters.count() > before }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return l.waiters.count() > before }, 60*time.Second)
 	return done
 }
 

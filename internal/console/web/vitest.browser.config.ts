@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: ["browser/support/setup.ts"],
     maxWorkers: 2,
     isolate: false, // what test files share has no state, and loading the driver takes a second
-    testTimeout: 180_000, // the longest walks through some twenty pages
+    testTimeout: 600_000, // the longest walks through some twenty pages; a busy machine takes minutes for it
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } }, // as long as until.ts waits
   },
