@@ -5,12 +5,18 @@ import type { paths } from "./schema.js";
 export interface ClientOptions {
   /** URL of the service, such as http://127.0.0.1:8080. */
   url: string;
-  /** An API token or a JWT. A function is called before each request, for JWTs, which expire. Leave it out for a service with auth.mode none. */
+  /**
+   * An API token or a JWT. The client calls a function before each request: use a function for JWTs, because they
+   * expire. Leave the token out for a service with auth.mode none.
+   */
   token?: string | (() => string | Promise<string>);
   fetch?: typeof fetch;
 }
 
-/** How long a request may take in addition to its wait at the server. After that the connection counts as dead. */
+/**
+ * How long a request may take in addition to its wait at the server, in ms. After this time the connection counts as
+ * dead.
+ */
 const ANSWER_WITHIN_MS = 20_000;
 
 /** How long a request waits at the server for something new, in seconds. */
@@ -33,7 +39,9 @@ export class Client {
   }
 }
 
-/** Returns a signal that ends with the given signal, or when a request with this wait should have been answered. */
+/**
+ * Returns a signal that ends with the given signal, or when the time for an answer to a request with this wait is over.
+ */
 export function within(signal: AbortSignal, waitSeconds: number): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(waitSeconds * 1000 + ANSWER_WITHIN_MS)]);
 }

@@ -30,8 +30,8 @@ export interface InboxOptions {
   /** Language of titles and bodies, as in Accept-Language. */
   language?: string;
   /**
-   * Called when the cursor is no longer valid, before the notices of the last three days come again. Notices that were handled are left out.
-   * By default a warning on the console. An error ends follow.
+   * Called when the cursor is no longer valid. Then the notices of the last three days come again, without the notices
+   * that were handled. By default follow writes a warning to the console. An error ends follow.
    */
   onReset?: (reset: Reset) => void | Promise<void>;
   /** Called for each change of an earlier notice. An error ends follow. */
@@ -48,11 +48,13 @@ export class Inbox {
   ) {}
 
   /**
-   * Calls the handler for each notice, one after the other, until the signal ends. It saves the cursor after the handler has ended without an
-   * error. So a notice comes twice only if the process is killed between the two.
+   * Calls the handler for each notice, one after the other, until the signal ends. follow saves the place after the
+   * handler has ended without an error. So a notice comes twice only if the process is killed between the end of the
+   * handler and the save.
    *
-   * Repeats failed polls, with growing pauses or the pauses that the service asks for. follow throws an error that it cannot get past: a refusal
-   * of the service (a ProblemError), or an error of the handler or the store. A later follow goes on with the same notice.
+   * follow repeats failed polls, with growing pauses or the pauses that the service asks for. follow throws an error
+   * that a repetition cannot remove: a refusal of the service (a ProblemError), or an error of the handler or the
+   * store. A later follow goes on with the same notice.
    */
   async follow(handle: (notice: Notice, signal: AbortSignal) => void | Promise<void>, { signal = new AbortController().signal } = {}): Promise<void> {
     const place = await this.options.store.load();
@@ -89,7 +91,7 @@ class Follower {
     this.handled = new Map(handled.map((id) => [id, this.pruned]));
   }
 
-  /** Polls once and handles the page. */
+  /** Polls, again after temporary errors, and handles the page. */
   async turn(): Promise<void> {
     let page: Page | undefined;
     try {

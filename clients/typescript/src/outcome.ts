@@ -5,7 +5,7 @@ export type Op = components["schemas"]["Op"];
 /** An outcome other than done, which a handler returns. */
 export type Outcome = Pick<Op, "op" | "note" | "delay" | "worker">;
 
-/** The reason of the end of a handler's signal when the lease is lost. Another worker may have the item then. */
+/** The reason with which a handler's signal ends when the lease is lost. Another worker may have the item then. */
 export class LeaseLost extends Error {
   constructor() {
     super("the lease of the item was lost");
@@ -18,7 +18,7 @@ export function failAfter(delayMs: number, note: string): Outcome {
   return { op: "nack", delay: seconds(delayMs), note };
 }
 
-/** Puts the item back to its place in the queue. It does not count as a failure. */
+/** Puts the item back to its place in the queue. This does not count as a failure. */
 export function giveBack(note: string): Outcome {
   return { op: "release", note };
 }

@@ -4,8 +4,9 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * Returns the pause after a failed attempt: what the server asked for plus up to one second, or a random time up to a bound that doubles. So the
- * clients of a server do not all come back at once.
+ * Returns the pause after a failed attempt, in ms. If the server asked for a pause, the result is this pause plus up to
+ * one second. Otherwise the result is a random time up to a bound that doubles with each failure. So the clients of a
+ * server do not all come back at once.
  */
 export function nextPause(error: unknown, failed: number): number {
   if (error instanceof ProblemError && error.retryAfterMs) return error.retryAfterMs + Math.random() * 1000;

@@ -37,9 +37,10 @@ export class Queue {
   ) {}
 
   /**
-   * Leases items and calls the handler for each until the signal ends. It extends the lease while the handler works. When the signal ends, work
-   * leases no more items. Handlers finish, and their outcomes are reported. Items that were not begun go back to the queue. Then work resolves.
-   * If the service refuses to lease items, work ends in the same way and throws a ProblemError.
+   * Leases items and calls the handler for each item until the signal ends. work extends the lease while the handler
+   * works. When the signal ends, work leases no more items. Handlers finish, and their outcomes are reported. Items
+   * that were not begun go back to the queue. Then work resolves. If the service refuses to lease items, work ends in
+   * the same way and throws a ProblemError.
    */
   async work(handle: ItemHandler, { signal = new AbortController().signal } = {}): Promise<void> {
     const { name, worker = `${hostname()}-${process.pid}`, concurrency = 1, prefetch = 0, leaseMs = 60_000, graceMs, test = false, warn = console.warn } = this.options;

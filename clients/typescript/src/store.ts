@@ -19,9 +19,12 @@ export interface Place {
   handled: string[];
 }
 
-/** A change of the place: a new cursor, a handled notice, or both. It comes after the handler has ended without an error. */
+/**
+ * A change of the place: a new cursor, a handled notice, or both. A step follows a handler that has ended without an
+ * error, or a page without new notices.
+ */
 export interface Step {
-  /** The new cursor. */
+  /** The cursor, new or unchanged. */
   cursor: string;
   /** Id of the handled notice. */
   handled?: string;

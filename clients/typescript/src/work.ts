@@ -49,7 +49,7 @@ export class Work {
   private readonly held = new Set<HeldItem>();
   private readonly ready: HeldItem[] = [];
   private readonly running = new Set<Promise<void>>();
-  private wake = () => {}; // called when there is room for an item
+  private wake = () => {}; // called when there is room for an item, and at the stop
   private readonly late = new AbortController(); // ends FAREWELL_MS after the stop
   private farewell: NodeJS.Timeout | undefined;
 
@@ -134,8 +134,9 @@ export class Work {
   }
 
   /**
-   * Leases items, and waits for them. A request whose answer was lost is repeated under its id, and gets the same items. A request that the stop
-   * has cut off is repeated, too; its items go back to the queue like all items that were not begun.
+   * Leases items, and waits for them. A request whose answer was lost is repeated under its request id, and gets the
+   * same items. A request that the stop has cut off is repeated, too. Its items go back to the queue like all items
+   * that were not begun.
    */
   private async lease(max: number): Promise<Item[]> {
     const { name, worker, leaseMs } = this.settings;
@@ -187,7 +188,7 @@ export class Work {
     await this.settle(held, outcome);
   }
 
-  /** Reports the outcome of an item until the queue answers. After a stop it tries for FAREWELL_MS. */
+  /** Reports the outcome of an item until the queue answers. After a stop, settle tries for FAREWELL_MS. */
   private async settle(held: HeldItem, outcome: Outcome): Promise<void> {
     const { id, attempt } = held.item;
     const op: Op = { ...outcome, id, attempt, ...(outcome.note && { note: clean(outcome.note) }) };
@@ -236,7 +237,10 @@ export class Work {
     return (await insist(signal, () => {}, () => this.step(this.ops(ops), 0, signal))).results;
   }
 
-  /** Returns a request with operations. It has no request id, because the worker's last request id must stay that of its lease. */
+  /**
+   * Returns a request with operations. The request has no request id, because the worker's last request id must remain
+   * the id of its last lease request.
+   */
   private ops(ops: Op[]): Step {
     return { worker: this.settings.worker, ops };
   }
