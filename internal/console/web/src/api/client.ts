@@ -4,14 +4,14 @@ import { Failure } from "./failure";
 import type { components, paths } from "./schema";
 import { session } from "./session.svelte";
 
-/** The forms of the public API, by name. */
+/** The schemas of the public API, by name. */
 export type Schemas = components["schemas"];
 
 const identify: Middleware = {
   onRequest({ request }) {
     if (session.token) request.headers.set("Authorization", `Bearer ${session.token}`);
     request.headers.set("Accept", "application/json");
-    request.headers.set("Accept-Language", preferences.locale); // titles of notices come in it
+    request.headers.set("Accept-Language", preferences.locale); // titles of notices come in this language
     return request;
   },
   async onResponse({ request, response }) {
@@ -27,11 +27,11 @@ const identify: Middleware = {
   },
 };
 
-/** Calls the public API with the token of the session. Answers that are no success are thrown as a Failure. */
+/** Calls the public API with the token of the session. Throws a Failure for an answer that is not a success. */
 export const api = createClient<paths>({ baseUrl: globalThis.location?.origin ?? "" });
 api.use(identify);
 
-/** The body of an answer. A call that failed has thrown before. */
+/** Returns the body of an answer. A failed call has already thrown. */
 export async function body<T>(call: Promise<{ data?: T }>): Promise<T> {
   return (await call).data as T;
 }

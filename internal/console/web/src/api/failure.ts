@@ -1,8 +1,8 @@
-/** What went wrong, as a page shows it: each kind has a face of its own. */
+/** The kind of a failure. Pages show the kinds in different ways. */
 export type FailureKind =
   "offline" | "unauthorised" | "forbidden" | "missing" | "conflict" | "invalid" | "busy" | "error";
 
-/** A part of what was sent that is wrong. */
+/** A fault in one part of a request. */
 export interface Fault {
   location?: string;
   message: string;
@@ -16,7 +16,7 @@ interface Problem {
   errors?: Fault[];
 }
 
-/** An answer of the API that is no success, or none at all. */
+/** An answer of the API that is not a success, or a request without an answer. */
 export class Failure extends Error {
   constructor(
     readonly kind: FailureKind,
@@ -36,14 +36,14 @@ export class Failure extends Error {
     try {
       problem = (await response.json()) as Problem;
     } catch {
-      // something between us and the server answered
+      // a proxy between the browser and the server answered
     }
     const detail = problem.detail ?? problem.title ?? `${response.status} ${response.statusText}`;
     const { code = "unknown", errors = [], requestId = "" } = problem;
     return new Failure(kindOf(response.status), response.status, code, detail, errors, requestId);
   }
 
-  /** Makes a failure of whatever was thrown. */
+  /** Turns a thrown value into a Failure. */
   static from(thrown: unknown): Failure {
     if (thrown instanceof Failure) return thrown;
     return new Failure("error", 0, "unknown", thrown instanceof Error ? thrown.message : String(thrown));

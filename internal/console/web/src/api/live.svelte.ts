@@ -6,27 +6,30 @@ import { Failure } from "./failure";
 import { session } from "./session.svelte";
 
 /**
- * connecting: for the first time. live: events come. retrying: they came before, or cannot. timed: the token may not see
- * the overview, so pages look again from time to time.
+ * connecting: the first attempt is not over. live: events come. retrying: the stream has ended or failed, and another
+ * attempt follows. timed: the token may not see the overview, so pages load again from time to time.
  */
 export type LiveState = "connecting" | "live" | "retrying" | "timed";
 
-/** The server sends something every 15 s; a connection that is silent for longer than this is dead. */
+/** A connection on which nothing comes for this time counts as dead, in ms. The server sends something every 15 s. */
 const silence = 40_000;
 const shortest = 1_000;
 const longest = 30_000;
-/** How often pages look again that have no stream. */
+/** How often pages load again if there is no stream, in ms. */
 const timed = 10_000;
 
 /**
- * The state of the whole, as the server streams it. Pages that show a part of it read `overview`; those that show more
- * load again when `tick` moves.
+ * The overview, as the server streams it. Pages that show a part of the overview read `overview`. Pages that show more
+ * load again when `tick` changes.
  */
 class Live {
   overview = $state.raw<Schemas["Overview"]>();
   state = $state<LiveState>("connecting");
   tick = $state(0);
-  /** The time of rules that the last event told, and the browser's time when it came; none before the first. */
+  /**
+   * The time of rules in the last event, and the browser's time when the event came, in ms. Undefined before the first
+   * event.
+   */
   seen = $state.raw<{ rules: number; browser: number }>();
 
   #running: AbortController | undefined;
@@ -69,7 +72,7 @@ class Live {
     }
   }
 
-  /** Moves the tick from time to time, for those who may not see the overview. */
+  /** Changes the tick from time to time, if the token may not see the overview. */
   async #count(signal: AbortSignal): Promise<void> {
     this.state = "timed";
     for (await rest(timed, signal); !signal.aborted; await rest(timed, signal)) this.tick++;
@@ -87,7 +90,7 @@ class Live {
     return response.body;
   }
 
-  /** Shows what the last event says: each of them is the whole state. */
+  /** Takes over the last event. Each event has the whole state. */
   #take(events: EventSourceMessage[]): void {
     const event = events.filter((each) => each.event === "overview").at(-1);
     if (!event) return;
@@ -98,14 +101,14 @@ class Live {
   }
 }
 
-/** Waits, though not after the network is back. */
+/** Waits, but not longer than until the network is back. */
 async function rest(milliseconds: number, signal: AbortSignal): Promise<void> {
   const waiting = new AbortController();
   const end = () => waiting.abort();
   signal.addEventListener("abort", end, { signal: waiting.signal });
   window.addEventListener("online", end, { signal: waiting.signal });
   await pause(milliseconds, waiting.signal);
-  end(); // which takes the listeners away
+  end(); // removes the listeners
 }
 
 export const live = new Live();

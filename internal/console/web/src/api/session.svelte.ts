@@ -4,28 +4,31 @@ import type { components, operations } from "./schema";
 /** An operation of the public API, by its id. */
 export type Operation = keyof operations;
 
-/** Who the token belongs to, as GET /me says. */
+/** The caller to whom the token belongs, as GET /me returns it. */
 export type Me = components["schemas"]["Me"];
 
 const key = "tallyman.token";
 
-/** starting: not asked yet. out: somebody must log in. in: `me` is known. unreachable: the server does not answer. */
+/**
+ * starting: the server has not answered yet. out: a user must log in. in: `me` is known. unreachable: the server does
+ * not answer, or answers with another error.
+ */
 export type SessionState = "starting" | "out" | "in" | "unreachable";
 
 /**
- * Who is at the console. The token lives in the tab's session storage: it survives a reload and ends with the tab.
- * Where the server asks for none, nobody has to log in.
+ * The user of the console and the token. The token is in the tab's session storage: it survives a reload and ends with
+ * the tab. If the server asks for no token, nobody has to log in.
  */
 class Session {
   token = $state<string>(sessionStorage.getItem(key) ?? "");
   me = $state.raw<Me>();
-  /** When the server told that, by the browser's clock. */
+  /** When the server returned `me`, by the browser's clock in ms. */
   asked = $state(Date.now());
   state = $state<SessionState>("starting");
-  /** Why somebody has to log in again. */
+  /** The token has ended, and the user must log in again. */
   ended = $state(false);
 
-  /** Asks the server who we are. */
+  /** Asks the server to whom the token belongs. */
   async start(): Promise<void> {
     const { token } = this;
     try {
@@ -39,7 +42,7 @@ class Session {
     }
   }
 
-  /** Takes a token; throws a Failure where it is not taken. */
+  /** Logs in with a token. Throws a Failure if the server does not accept the token. */
   async login(token: string): Promise<void> {
     const me = await this.#ask(token);
     sessionStorage.setItem(key, token);
@@ -51,14 +54,17 @@ class Session {
     this.ended = false;
   }
 
-  /** The server took a token no longer: it has expired, or was revoked. One that nobody uses now does not matter. */
+  /**
+   * Ends the session, because the server refuses the token: the token has expired or was revoked. Does nothing for a
+   * token that the session no longer uses.
+   */
   refused(token: string): void {
     if (token !== this.token) return;
     this.ended ||= token !== "";
     this.#forget();
   }
 
-  /** Whether the roles of the token allow an operation. What is not allowed is not shown. */
+  /** Returns whether the roles of the token allow an operation. Pages do not show operations that are not allowed. */
   may(operation: Operation): boolean {
     return this.me?.may.includes(operation) ?? false;
   }

@@ -1,4 +1,7 @@
-/** How long to wait before the next try, in ms: the bound doubles, and the time is anything below it, so that clients do not come together. */
+/**
+ * Computes the pauses between attempts, in ms. A pause is a random time below a bound that doubles, so that clients do
+ * not come back together.
+ */
 export class Backoff {
   private tries = 0;
 
@@ -7,20 +10,20 @@ export class Backoff {
     private readonly longest: number,
   ) {}
 
-  /** The next pause. A server that says when it wants to be asked again is not asked before. */
+  /** Returns the next pause. The pause is never shorter than retryAfter, for which the server has asked. */
   next(retryAfter = 0): number {
     const bound = Math.min(this.longest, this.first * 2 ** this.tries);
     this.tries = Math.min(this.tries + 1, 20);
     return retryAfter + Math.random() * bound;
   }
 
-  /** It went well. */
+  /** Sets the bound back after a success. */
   reset(): void {
     this.tries = 0;
   }
 }
 
-/** Waits, or until the signal ends it. */
+/** Waits for the time, or until the signal ends. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {

@@ -1,34 +1,36 @@
-/** One moment on both clocks of the server, and on the browser's; all in ms. */
+/** One moment on both clocks of the server and on the browser's clock, in ms. */
 export interface Moment {
   /** By the clock of rules, findings, notices and deliveries. */
   rules: number;
-  /** By the machine's, which queues, breakers and tokens go by. */
+  /** By the clock of the machine, which queues, breakers and tokens use. */
   machine: number;
   browser: number;
-  /** How many times as fast as the others the first runs: 1, but for the demo. */
+  /** How many times as fast as the other clocks the clock of rules runs: 1 except in the demo. */
   rate: number;
 }
 
-/** The time of rules when the browser's clock shows that. */
+/** Returns the time of rules when the browser's clock shows `at`. */
 export function rulesAt({ rules, browser, rate }: Moment, at: number): number {
   return rules + (at - browser) * rate;
 }
 
-/** The time of the machine when the browser's clock shows that. */
+/** Returns the time of the machine when the browser's clock shows `at`. */
 export function machineAt({ machine, browser }: Moment, at: number): number {
   return machine + at - browser;
 }
 
 /**
- * A time of the machine as pages show it. Where the clock of rules runs faster, that is its time: a page shows one time, and one date.
+ * Converts a time of the machine to the time that pages show. If the clock of rules runs faster, pages show its time
+ * only, so that a page has one time and one date.
  */
 export function shownMachine({ rules, machine, rate }: Moment, at: number): number {
   return rate === 1 ? at : rules + (at - machine) * rate;
 }
 
 /**
- * The time from which a time is told where the clock of rules runs fast. A page looks at the clock each second, and by then the clock is ahead by its rate, and by more while the machine is busy:
- * what has just happened would lie in the future.
+ * Returns the `now` from which a time is told when the clock of rules runs fast. A page reads the clock once a second.
+ * Until then the clock of rules has moved on by its rate, and by more while the machine is busy. Without nowFor, an
+ * event of just now would lie in the future.
  */
 export function nowFor(at: number, now: number, rate: number): number {
   return at > now && at - now < rate * 3_000 ? at : now;

@@ -1,6 +1,6 @@
 import { tag, type Locale } from "./text";
 
-/** Milliseconds of the units that times are told in, the largest first. */
+/** The units of times and durations with their milliseconds, the largest unit first. */
 const units = [
   ["day", 86_400_000],
   ["hour", 3_600_000],
@@ -45,7 +45,10 @@ const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const zones = new Map<string, Intl.DateTimeFormat>();
 
-/** What writes times of a timezone; those of the reader's where the browser does not know it. */
+/**
+ * Returns the format of times in a timezone. If the browser does not know the timezone, the format uses the reader's
+ * timezone.
+ */
 function inZone(locale: Locale, zone: string): Intl.DateTimeFormat {
   const key = `${locale} ${zone}`;
   let known = zones.get(key);
@@ -64,7 +67,9 @@ function inZone(locale: Locale, zone: string): Intl.DateTimeFormat {
   return known;
 }
 
-/** How long ago, or until, in the largest unit that fits: "3 min ago", "in 2 hr". */
+/**
+ * Writes how long ago a time was, or how long until it comes, in the largest unit that fits: "3 min ago", "in 2 hr".
+ */
 export function relative(locale: Locale, at: number, now: number): string {
   const away = at - now;
   for (const [unit, size] of units) {
@@ -73,13 +78,13 @@ export function relative(locale: Locale, at: number, now: number): string {
   return relativeFormat(locale).format(0, "second");
 }
 
-/** Date and time in the reader's timezone, or in another one, which is named then. */
+/** Writes date and time in the reader's timezone, or in another timezone with its name. */
 export function absolute(locale: Locale, at: number, zone?: string): string {
   if (!zone || zone === here) return dateTime(locale).format(at);
   return `${inZone(locale, zone).format(at)} ${zone}`;
 }
 
-/** The time of a day, and the date where that is not the day of now: as short as a column of a table. */
+/** Writes the time of day, with the date if the day is not today. The text is short enough for a column of a table. */
 export function brief(locale: Locale, at: number, now: number): string {
   if (new Date(at).toDateString() === new Date(now).toDateString()) return clockSeconds(locale).format(at);
   return dayTime(locale).format(at);

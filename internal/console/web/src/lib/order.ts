@@ -1,11 +1,11 @@
 import { query } from "./query";
 
-/** The order of a list that comes page by page, as the address says it; "" is the list's own. */
+/** Returns the order of a list that comes page by page, from the address; "" is the list's default order. */
 export function orderOf<O extends string>(orders: readonly O[]): O | "" {
   return orders.find((each) => each === query.get("order")) ?? "";
 }
 
-/** Puts an order into the address; the list's own takes it out. */
+/** Puts an order into the address. The list's default order removes it from the address. */
 export function setOrder(order: string, own: string): void {
   query.set({ order: order === own ? "" : order });
 }

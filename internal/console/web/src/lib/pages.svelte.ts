@@ -2,7 +2,7 @@ import { untrack } from "svelte";
 import { Failure } from "../api/failure";
 import { live } from "../api/live.svelte";
 
-/** A page of a list, and what leads to the page that follows; nothing where there is none. */
+/** A page of a list, with the cursor of the next page; undefined on the last page. */
 export interface PageOf<T> {
   rows: readonly T[];
   next?: string | undefined;
@@ -13,25 +13,25 @@ export interface PagesOptions {
   live?: boolean;
 }
 
-/** The top of a list is looked at again after this pause at the earliest, in ms, however fast the server ticks. */
+/** The shortest pause between two looks at the first page, in ms, however fast the server ticks. */
 const leastPause = 2_000;
 
 /**
- * A long list that the server gives out page by page, the latest first. New rows do not push away what somebody reads:
- * they are counted in `fresh` until `show` is called. Rows that have changed are replaced where they stand.
+ * A long list that comes from the server page by page, the latest row first. New rows do not move the rows on the
+ * screen: `fresh` counts them until `reload` is called. Rows that have changed are replaced in their places.
  */
 export class Pages<T> {
   data = $state.raw<readonly T[]>();
   failure = $state.raw<Failure>();
-  /** True until the first answer to what is asked now. */
+  /** True until the first answer to the current request. */
   loading = $state(true);
   /** The next page is on its way. */
   going = $state(false);
   /** Why the next page did not come. */
   broken = $state.raw<Failure>();
-  /** How many rows are newer than the first that is shown. */
+  /** How many rows of the first page are new: they are not shown yet. */
   fresh = $state(0);
-  /** Not all that is new is known: there is more than a page of it. */
+  /** There are more new rows than a page has. */
   freshMore = $state(false);
   next = $state.raw<string>();
 
@@ -49,7 +49,10 @@ export class Pages<T> {
     this.#key = key;
   }
 
-  /** Starts with the first page and returns what stops it. Read states are tracked by the effect that calls it. */
+  /**
+   * Starts with the first page, and returns a function that stops the list. The effect that calls start tracks the
+   * states that `load` reads.
+   */
   start(): () => void {
     const running = this.#renew();
     const loaded = this.#load(undefined, running.signal);
@@ -61,7 +64,7 @@ export class Pages<T> {
     };
   }
 
-  /** Begins anew with the first page: after a failure, a change, or to show what is new. */
+  /** Begins again with the first page: after a failure, after a change, or to show new rows. */
   async reload(): Promise<void> {
     const running = this.#renew();
     await this.#begin(
@@ -70,7 +73,7 @@ export class Pages<T> {
     );
   }
 
-  /** Fetches the page that follows, once. */
+  /** Loads the next page, unless a request is on its way. */
   async more(): Promise<void> {
     if (this.going || this.loading || !this.data || this.next === undefined) return;
     const { signal } = this.#running;
@@ -89,7 +92,7 @@ export class Pages<T> {
     }
   }
 
-  /** Looks at the first page again, soon: replaces rows that have changed and counts those that are new. */
+  /** Loads the first page again, soon. Replaces rows that have changed, and counts new rows. */
   async look(): Promise<void> {
     if (this.loading || this.#later) return;
     const early = this.#looked + leastPause - Date.now();

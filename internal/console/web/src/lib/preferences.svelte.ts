@@ -1,10 +1,10 @@
 import { dictionary, format, type Dictionary, type Locale, type Values, type Words } from "./text";
 
 export type Theme = "system" | "light" | "dark";
-/** How times are told: how long ago, or date and time. */
+/** How pages show times: how long ago, or date and time. */
 export type Times = "relative" | "absolute";
 
-/** What the browser keeps under a name. */
+/** Returns the value that the browser keeps under a name; null without one. */
 export const stored = (name: string): string | null => {
   try {
     return localStorage.getItem(name);
@@ -13,12 +13,12 @@ export const stored = (name: string): string | null => {
   }
 };
 
-/** Has the browser keep something. */
+/** Stores a value in the browser under a name. */
 export const store = (name: string, value: string): void => {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // as above
+    // storage is forbidden: preferences last as long as the page
   }
 };
 
@@ -33,7 +33,7 @@ const firstTheme = (): Theme => {
   return saved === "light" || saved === "dark" ? saved : "system";
 };
 
-/** What somebody likes: kept in the browser, the same in all its tabs. */
+/** The preferences of the reader. The browser keeps them for all its tabs. */
 class Preferences {
   locale = $state<Locale>(firstLocale());
   theme = $state<Theme>(firstTheme());
@@ -67,7 +67,7 @@ class Preferences {
 
 export const preferences = new Preferences();
 
-/** Declares the texts of a page or component and returns what looks them up in the language of the moment. */
+/** Declares the texts of a page or component. Returns a function that looks up a text in the current language. */
 export function texts<const W extends Words>(
   words: Dictionary<W>,
 ): (key: keyof W, values?: Values) => string {

@@ -1,12 +1,15 @@
 import { searchParams } from "sv-router";
 
-/** What the address says after its question mark: filters live there, so that an address can be passed on. */
+/** The parameters of the address. Filters are in the address, so that readers can share it. */
 export const query = {
-  /** The value of a name; empty where there is none. Whoever reads it in an effect follows it. */
+  /**
+   * Returns the value of a parameter; empty without one. An effect that reads a parameter runs again when the parameter
+   * changes.
+   */
   get(name: string): string {
     return searchParams.toURLSearchParams().get(name) ?? "";
   },
-  /** Sets values, or takes those that are empty away, without a step in the browser's history. */
+  /** Sets parameters, and removes parameters with an empty value. This makes no new entry in the browser's history. */
   set(values: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(values)) {
       if (value) searchParams.set(name, value, { replace: true });

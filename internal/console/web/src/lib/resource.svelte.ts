@@ -5,19 +5,19 @@ import { live } from "../api/live.svelte";
 export interface ResourceOptions {
   /** Load again when the server says that something has changed. */
   live?: boolean;
-  /** Not more often than this, in ms: for what is large and changes seldom. */
+  /** The shortest pause between two loads by `live`, in ms, for data that is large and changes seldom. */
   atMost?: number;
 }
 
 /**
- * Something that a page shows and the server keeps. It is loaded when the page opens and again whenever a state that
- * `load` reads before its first await changes; an answer that was overtaken is thrown away. What was shown stays until
- * the next answer is there, so nothing jumps.
+ * Data of the server that a page shows. The data is loaded when the page opens, and again when a state changes that
+ * `load` reads before its first await. An answer is thrown away if a later request has overtaken it. The old data stays
+ * until the next answer, so nothing on the page jumps.
  */
 export class Resource<T> {
   data = $state.raw<T>();
   failure = $state.raw<Failure>();
-  /** True until the first answer to what is asked now. */
+  /** True until the first answer to the current request. */
   loading = $state(true);
 
   readonly #load: (signal: AbortSignal) => Promise<T>;
@@ -27,7 +27,10 @@ export class Resource<T> {
     this.#load = load;
   }
 
-  /** Starts loading and returns what stops it. Read states are tracked by the effect that calls it. */
+  /**
+   * Starts loading, and returns a function that stops it. The effect that calls start tracks the states that `load`
+   * reads.
+   */
   start(): () => void {
     const running = new AbortController();
     this.#running?.abort();
@@ -38,7 +41,7 @@ export class Resource<T> {
     return () => running.abort();
   }
 
-  /** Loads again; what is shown stays meanwhile. */
+  /** Loads again. The old data stays until the answer. */
   async reload(): Promise<void> {
     const running = new AbortController();
     this.#running?.abort();

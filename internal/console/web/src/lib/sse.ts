@@ -1,23 +1,26 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
-/** What somebody wants to know who reads a stream of events. */
+/** The callbacks and the limit of a reader of events. */
 export interface EventReader {
-  /** How long the stream may be without a byte, in ms; a server that lives sends a comment now and then. */
+  /** How long the stream may be without a byte, in ms. A live server sends a comment now and then. */
   silence: number;
-  /** All events of a chunk together, so that a burst is drawn once. Empty when only a comment came. */
+  /**
+   * Called with all events of a chunk together, so that a page draws a burst once. The list is empty if only a comment
+   * came.
+   */
   onEvents(events: EventSourceMessage[]): void;
-  /** How long to wait before coming back, in ms. */
+  /** Called with the pause before the next connection, in ms, if the server sends one. */
   onRetry?(milliseconds: number): void;
 }
 
-/** The stream has been without a byte for too long: the server, or what is between, has forgotten us. */
+/** The stream has been without a byte for too long: the server, or a proxy between, has lost the connection. */
 export class SilentStream extends Error {
   override name = "SilentStream";
 }
 
 /**
- * Reads server-sent events from the body of an answer, until it ends. The browser's own EventSource cannot send an
- * Authorization header, so the answer comes from fetch, and its AbortSignal ends the reading.
+ * Reads server-sent events from the body of an answer, until the body ends. The browser's own EventSource cannot send
+ * an Authorization header. So the answer comes from fetch, and the AbortSignal of fetch ends the reading.
  */
 export async function readEvents(body: ReadableStream<Uint8Array>, to: EventReader): Promise<void> {
   let events: EventSourceMessage[] = [];
@@ -48,7 +51,7 @@ export async function readEvents(body: ReadableStream<Uint8Array>, to: EventRead
     }
   } finally {
     clearTimeout(timer);
-    void reader.cancel().catch(() => undefined); // it may have failed already
+    void reader.cancel().catch(() => undefined); // the reader may have failed already
   }
   if (silent) {
     throw new SilentStream(`nothing came for ${to.silence / 1000} s`);

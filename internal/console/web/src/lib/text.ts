@@ -2,22 +2,22 @@
 export const locales = ["en", "zh"] as const;
 export type Locale = (typeof locales)[number];
 
-/** What a text may be filled with. */
+/** The values for the placeholders of a text. */
 export type Values = Readonly<Record<string, string | number>>;
 
 /**
- * A dictionary: for each key a text, or one for each plural form that English knows. `{name}` is filled with the value
- * of that name; `{count}` chooses the plural form and is written as a number of the language.
+ * A dictionary has a text for each key, or one text for each English plural form. `{name}` stands for the value with
+ * that name. `{count}` chooses the plural form, and is written as a number of the language.
  */
 export type Words = Readonly<Record<string, string | { readonly one: string; readonly other: string }>>;
 
-/** A dictionary in all languages. A key that one of them lacks does not compile. */
+/** A dictionary in all languages. It does not compile if a language lacks a key. */
 export interface Dictionary<W extends Words> {
   readonly en: W;
   readonly zh: { readonly [K in keyof W]: string | { readonly one: string; readonly other: string } };
 }
 
-/** Declares a dictionary; it exists for its types. */
+/** Returns the dictionary unchanged. The function only checks the types. */
 export function dictionary<const W extends Words>(words: Dictionary<W>): Dictionary<W> {
   return words;
 }

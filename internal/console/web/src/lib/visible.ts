@@ -1,11 +1,15 @@
 /**
- * What no text may have, as the server's policy says: control characters but line breaks and tabs, characters that turn the direction of what
- * stands around them, and what is no character at all. Rows of a source may hold them, and so may notices.
+ * Characters that no text may show, as the server's policy says: control characters except line breaks and tabs,
+ * characters that turn the direction of the text around them, and code units that are no characters. Rows of a source
+ * and notices may have them.
  */
 const unseen =
   /\r\n|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** The text with a mark such as [U+0007] in the place of each of them: the same that tables, XML and mails show. */
+/**
+ * Returns the text with a mark such as [U+0007] in place of each of these characters. Tables, XML and mails show the
+ * same marks. A half of a surrogate pair becomes U+FFFD.
+ */
 export function visible(text: string): string {
   return text.replace(unseen, (found) => {
     if (found === "\r\n") return "\n";
@@ -18,12 +22,12 @@ export function visible(text: string): string {
 /** The attributes that people read. */
 const attributes = ["title", "aria-label", "aria-description", "placeholder", "alt"];
 
-/** Texts in it are its own to change: an editor would take our marks for somebody's typing. */
+/** Texts inside these elements stay as they are, because an editor would take the marks for typed text. */
 const editors = ".cm-editor, textarea, [contenteditable]";
 
 /**
- * Keeps every text below a root visible, whatever draws it, before the browser paints. The values behind the texts stay as they are: what is copied,
- * searched for or sent back is raw. Returns what ends it.
+ * Replaces such characters in every text below a root before the browser paints, whatever code draws the text. The
+ * values behind the texts stay raw for copies, searches and requests. Returns a function that ends this.
  */
 export function keepVisible(root: Node): () => void {
   const observer = new MutationObserver((changes) => {

@@ -8,11 +8,11 @@ export interface Target {
   href: string;
   icon: IconName;
   title: string;
-  /** What stands behind the title. */
+  /** The text behind the title. */
   about: string;
 }
 
-/** Targets of one kind, with what it is called. */
+/** The targets of one kind. */
 export interface Group {
   id: "pages" | "rules" | "findings" | "notices" | "items";
   targets: readonly Target[];
@@ -20,12 +20,15 @@ export interface Group {
   more: boolean;
 }
 
-/** So many rules and pages are offered at most: whoever wants others writes more. */
+/** How many rules are offered at most. A user who wants another rule writes more letters. */
 const most = 8;
 
 const has = (text: string, wanted: string) => text.toLowerCase().includes(wanted.toLowerCase());
 
-/** The targets whose title or address has the text; all where there is none. */
+/**
+ * Returns the targets whose title, text or id has the wanted text. Without a wanted text, returns all pages but no
+ * rules.
+ */
 export function matching(id: "pages" | "rules", all: readonly Target[], wanted: string): Group {
   const found = all.filter(
     ({ title, about, id }) => has(title, wanted) || has(about, wanted) || has(id, wanted),
@@ -34,13 +37,13 @@ export function matching(id: "pages" | "rules", all: readonly Target[], wanted: 
   return { id, targets: shown, more: shown.length < found.length && wanted !== "" };
 }
 
-/** What words the palette needs of the page's language. */
+/** The functions for the words that the palette takes from the page's language. */
 export interface Say {
   state: (state: string) => string;
   since: (at: string) => string;
 }
 
-/** What the server has found, by kind. */
+/** Returns the targets that the server has found, by kind. */
 export function groupsOf(found: Schemas["Found"], say: Say): Group[] {
   const part = encodeURIComponent;
   const about = (...parts: string[]) => parts.filter(Boolean).join(" · ");

@@ -2,7 +2,10 @@ import { createRouter } from "sv-router";
 import Missing from "./Missing.svelte";
 import { unloaded } from "./unloaded";
 
-/** The addresses of the console. Each page is loaded when it is opened first: the router knows such a one by its `() => import`. */
+/**
+ * The addresses of the console. A page is loaded when it is first opened: the router knows such a page by its `() =>
+ * import`.
+ */
 export const { p, navigate, isActive, route, preload } = createRouter({
   "/": () => import("../pages/overview/Overview.svelte").catch(unloaded),
   "/rules": () => import("../pages/rules/Rules.svelte").catch(unloaded),

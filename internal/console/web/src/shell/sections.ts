@@ -16,9 +16,9 @@ export interface Section {
     | "audit";
   href: string;
   icon: IconName;
-  /** Whoever may not do this does not see the page. */
+  /** A user who may not call this operation does not see the page. */
   needs: Operation;
-  /** g and this key go there. */
+  /** The keys g and then this key open the page. */
   key: string;
 }
 

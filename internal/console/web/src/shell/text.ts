@@ -1,6 +1,6 @@
 import { texts } from "../lib/preferences.svelte";
 
-/** What stands around the pages. */
+/** The words around the pages. */
 export const t = texts({
   en: {
     navigation: "Pages",

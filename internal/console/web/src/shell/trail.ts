@@ -5,7 +5,7 @@ export interface Parent {
   title: { section: "rules" | "notices" | "queues" } | { name: string };
 }
 
-/** The page above the one of the path; nothing above the pages of the navigation. */
+/** Returns the page above a path; undefined for the pages of the navigation. */
 export function parentOf(path: string): Parent | undefined {
   const [section, ...rest] = path.split("/").filter(Boolean);
   if (section === "queues" && rest.length === 3)
@@ -15,7 +15,7 @@ export function parentOf(path: string): Parent | undefined {
   return undefined;
 }
 
-/** What the addresses of pages said last after their question marks: the way back leads to a list as it was left. */
+/** The last parameters of each page's address, so that the link back leads to a list as the user left it. */
 class Trail {
   readonly #left = new Map<string, string>();
 
@@ -24,7 +24,7 @@ class Trail {
     this.#left.set(path, search.toString());
   }
 
-  /** Where the way back from a page leads. The test twin of a queue has its own. */
+  /** Returns the link back from a page. A page about a test twin leads back to the test twin. */
   back(path: string, search: URLSearchParams): Parent | undefined {
     const parent = parentOf(path);
     if (!parent) return undefined;

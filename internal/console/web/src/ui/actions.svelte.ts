@@ -14,21 +14,24 @@ export interface Question {
   title: string;
   /** What the action does, in a sentence. */
   text: string;
-  /** What the button says: the action's verb. */
+  /** The text of the button: the action's verb. */
   action: string;
   danger?: boolean;
   /** Whether a reason may be given, or must. */
   reason?: "optional" | "required";
-  /** Choices of how long it holds, as durations that the API takes; the empty one is for good, `ownEnd` asks for a time. */
+  /**
+   * The choices of how long the change holds, as durations of the API. The empty choice has no end; `ownEnd` asks for a
+   * time.
+   */
   until?: readonly { value: string; label: string }[];
-  /** Which of them is chosen at first; without it, the first. */
+  /** The choice that is selected at first; by default the first one. */
   untilAtFirst?: string;
 }
 
-/** The choice of a time of one's own; the answer is that time, as RFC 3339. */
+/** The choice of the user's own time. The answer is that time in RFC 3339. */
 export const ownEnd = "own";
 
-/** What somebody answered. */
+/** The answer to a question. */
 export interface Answer {
   reason: string;
   until: string;
@@ -37,23 +40,26 @@ export interface Answer {
 }
 
 export interface Action<T> {
-  /** Asked first: whatever is dangerous, or has no undo. */
+  /** The question before an action that is dangerous or has no undo. */
   ask?: Question;
   run: (answer: Answer) => Promise<T>;
   /** The second question, after a refusal that a person may overrule; nothing for another refusal. */
   overrule?: (refusal: Failure) => Question | undefined;
   /** What has happened, for the toast. */
   done: string | ((result: T) => string);
-  /** How it is taken back; an action without it says in its question that it has no undo. */
+  /** Undoes the action. The question of an action without undo says that there is no undo. */
   undo?: (result: T) => Promise<unknown>;
   /** Loads again what the action has changed. */
   after?: () => unknown;
 }
 
-/** How long a toast stays; one that can be undone or failed stays until it is dismissed or others push it out. */
+/**
+ * How long a toast stays, in ms. A toast with an undo, or of a failure, stays until the user dismisses it or newer
+ * toasts push it out.
+ */
 const lifetime = 5_000;
 const most = 4;
-/** Stands for the result of an action that nobody wanted after the second question. */
+/** The result of an action that the user declined at the second question. */
 const declined = Symbol("declined");
 
 class Actions {
@@ -61,7 +67,10 @@ class Actions {
   question = $state.raw<(Question & { undo: boolean; answer: (answer?: Answer) => void }) | undefined>();
   #ids = 0;
 
-  /** Runs an action: asks, does, says so, offers the way back. False where it was not done. */
+  /**
+   * Runs an action: asks the question, runs it, shows the result and offers the undo. Returns false if the action was
+   * not done.
+   */
   async run<T>(action: Action<T>): Promise<boolean> {
     let answer: Answer | undefined = { reason: "", until: "" };
     if (action.ask) answer = await this.#ask(action.ask, action.undo !== undefined);
@@ -100,7 +109,7 @@ class Actions {
     this.toasts = this.toasts.filter((toast) => toast.id !== id);
   }
 
-  /** Takes everything away: what was asked and offered was for somebody who has left. */
+  /** Removes the question and all toasts, because they were for a user who has left. */
   clear(): void {
     this.question?.answer();
     this.toasts = [];
@@ -116,7 +125,7 @@ class Actions {
     after?.();
   }
 
-  /** Runs the action, and once more with force where somebody overrules the refusal. */
+  /** Runs the action, and once more with force if the user overrules the refusal. */
   async #attempt<T>(action: Action<T>, answer: Answer): Promise<T | typeof declined> {
     try {
       return await action.run(answer);

@@ -4,7 +4,7 @@ import { brief, relative } from "../lib/moment";
 import { preferences } from "../lib/preferences.svelte";
 import { machineAt, nowFor, rulesAt, shownMachine, type Moment } from "../lib/clocks";
 
-/** The time that relative times are told from: one timer for the whole page, only while somebody looks. */
+/** The clock for relative times. One timer serves the whole page, only while the page is visible. */
 class Clock {
   #browser = $state(Date.now());
 
@@ -15,7 +15,7 @@ class Clock {
     document.addEventListener("visibilitychange", () => (this.#browser = Date.now()));
   }
 
-  /** The moment at which the server has told who we are. */
+  /** The moment at which the server returned the session's `me`. */
   get #told(): Moment {
     const { me, asked } = session;
     if (!me) return { rules: asked, machine: asked, browser: asked, rate: 1 };
@@ -23,7 +23,7 @@ class Clock {
     return { rules: Date.parse(at), machine: Date.parse(machine), browser: asked, rate };
   }
 
-  /** How many times as fast as the world's the clock of rules runs: 1, but for the demo. */
+  /** How many times as fast as the world's clock the clock of rules runs: 1 except in the demo. */
   get rate(): number {
     return session.me?.clock.rate ?? 1;
   }
@@ -38,14 +38,17 @@ class Clock {
     return machineAt(this.#told, this.#browser);
   }
 
-  /** A time of rules as it is told inside a sentence: how long ago, or date and time, as the reader likes. */
+  /** Writes a time of rules for a sentence: how long ago, or date and time, as the reader prefers. */
   told(at: string): string {
     const tell = preferences.times === "absolute" ? brief : relative;
     const moment = this.shown(Date.parse(at));
     return tell(preferences.locale, moment.at, moment.now);
   }
 
-  /** A time as it is shown, and what it is from now; both in ms. A time of the machine is told by the clock of rules where that runs faster. */
+  /**
+   * Returns a time as it is shown, and the `now` from which it is told, in ms. If the clock of rules runs faster, a
+   * time of the machine is converted to this clock.
+   */
   shown(at: number, machine = false): { at: number; now: number } {
     if (this.rate === 1) return { at, now: machine ? this.machine : this.now };
     const shown = machine ? shownMachine(this.#told, at) : at;

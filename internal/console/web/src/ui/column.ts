@@ -2,7 +2,7 @@ import type { Snippet } from "svelte";
 
 /** A column of a table. */
 export interface Column<T> {
-  /** Names the column in the page's code and in what the browser keeps. */
+  /** Identifies the column in the page's code and in the browser's storage. */
   id: string;
   title: string;
   /** A track of the grid: "8rem", "minmax(12rem, 2fr)". */
@@ -12,13 +12,16 @@ export interface Column<T> {
   head?: Snippet;
   /** Figures stand at the right. */
   end?: boolean;
-  /** What a whole list is sorted by when the title is pressed. */
+  /** Returns the value by which a completely loaded list is sorted when the title is pressed. */
   sort?: (row: T) => string | number;
   /** The server's orders of a list that comes page by page. */
   order?: Orders;
-  /** What the cell shows; a column in which no row has anything is not shown. A column without it always has something. */
+  /**
+   * Returns the content of the cell. A column is not shown if no row has content in it. A column without `has` is
+   * always shown.
+   */
   has?: (row: T) => unknown;
-  /** It cannot be taken out of the table. */
+  /** The user cannot take the column out of the table. */
   fixed?: boolean;
   /** Stands in the first line of a row on a narrow screen; "first" before the others. */
   lead?: boolean | "first";
@@ -32,7 +35,7 @@ export interface Orders {
   down?: string;
 }
 
-/** The order that pressing the title asks for; "" is the one that the list has by itself. */
+/** Returns the order for which a press on the title asks; "" is the list's default order. */
 export function nextOrder(orders: Orders, current: string): string {
   const both = [orders.down, orders.up].filter((order) => order !== undefined);
   const at = both.indexOf(current);
@@ -45,7 +48,7 @@ export function nextOrder(orders: Orders, current: string): string {
         : "";
 }
 
-/** The columns in which a row has something. */
+/** Returns the columns in which any row has content. */
 export function filled<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly Column<T>[] {
   if (rows.length === 0) return columns;
   return columns.filter(({ has }) => !has || rows.some((row) => !isEmpty(has(row))));
@@ -54,13 +57,16 @@ export function filled<T>(columns: readonly Column<T>[], rows: readonly T[]): re
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || value === 0 || value === false;
 
-/** The least width of a row with these columns, in rem: their tracks, the gaps between them and the row's padding. */
+/**
+ * Returns the least width of a row with these columns, in rem: their tracks, the gaps between them and the row's
+ * padding.
+ */
 export function leastWidth<T>(columns: readonly Column<T>[]): number {
   const tracks = columns.map(({ width }) => Number(/^(?:minmax\()?([\d.]+)rem/.exec(width)?.[1] ?? 0));
   return tracks.reduce((sum, each) => sum + each, 0) + 0.75 * (columns.length - 1) + 3;
 }
 
-/** The rows in the order of a column: those that are the same stay as they were. */
+/** Returns the rows in the order of a column. Rows with equal values keep their order. */
 export function sorted<T>(rows: readonly T[], by: (row: T) => string | number, down: boolean): readonly T[] {
   const sign = down ? -1 : 1;
   const collator = new Intl.Collator(undefined, { numeric: true });

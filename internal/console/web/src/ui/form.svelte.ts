@@ -1,11 +1,14 @@
 import { Failure } from "../api/failure";
 
-/** A form that is sent to the API: whether it is on its way, and what the server says is wrong with which field. */
+/**
+ * A form that is sent to the API: whether the request is on its way, and which errors the server has returned for which
+ * field.
+ */
 export class Form {
   busy = $state(false);
   failure = $state.raw<Failure>();
 
-  /** Sends; false where it was refused, which `failure` then tells. */
+  /** Sends the form. Returns false if the form was refused; `failure` then has the reason. */
   async send(run: () => Promise<unknown>): Promise<boolean> {
     this.busy = true;
     try {
@@ -20,12 +23,15 @@ export class Form {
     }
   }
 
-  /** Forgets what was wrong: the form is opened anew. */
+  /** Forgets the errors, because the form is opened anew. */
   clear(): void {
     this.failure = undefined;
   }
 
-  /** What is wrong with one of the fields, or with what is below them: "body.fields.bin" is told of "body.fields". */
+  /**
+   * Returns the errors of the fields and of everything below them: an error of "body.fields.bin" belongs to
+   * "body.fields".
+   */
   at(...locations: string[]): string | undefined {
     const texts = (this.failure?.faults ?? [])
       .filter((fault) => locations.some((location) => within(fault.location, location)))
@@ -33,7 +39,7 @@ export class Form {
     return texts.length > 0 ? [...new Set(texts)].join(" · ") : undefined;
   }
 
-  /** What is wrong with no field of these: it stands at the foot of the form. */
+  /** Returns the errors of no field of these, for the foot of the form. */
   elsewhere(...locations: string[]): string | undefined {
     if (!this.failure) return undefined;
     const { faults, message } = this.failure;

@@ -2,7 +2,7 @@ import type { IconName } from "./Icon.svelte";
 
 type Tone = "neutral" | "good" | "warn" | "bad" | "info";
 
-/** How something looks wherever it is shown; the icon says it to those who see no colours. */
+/** How a state looks on every page. The icon shows the state to readers who see no colours. */
 export interface Look {
   tone: Tone;
   icon: IconName;

@@ -7,11 +7,11 @@ const readHidden = (): Readonly<Record<string, readonly string[]>> => {
     const saved: unknown = JSON.parse(stored("tallyman.columns") ?? "{}");
     return saved && typeof saved === "object" ? (saved as Record<string, readonly string[]>) : {};
   } catch {
-    return {}; // not what this page has written
+    return {}; // not a value that this page has written
   }
 };
 
-/** How somebody likes tables: kept in the browser. */
+/** The reader's preferences for tables. The browser keeps them. */
 class Tables {
   density = $state<Density>(stored("tallyman.density") === "compact" ? "compact" : "comfortable");
   #hidden = $state.raw(readHidden());
@@ -21,7 +21,7 @@ class Tables {
     store("tallyman.density", density);
   }
 
-  /** Tells whether somebody has taken the column out of the table. */
+  /** Returns whether the user has taken the column out of the table. */
   isHidden(table: string, column: string): boolean {
     const hidden = this.#hidden[table];
     return Array.isArray(hidden) && hidden.includes(column);

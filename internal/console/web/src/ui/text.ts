@@ -1,6 +1,6 @@
 import { texts } from "../lib/preferences.svelte";
 
-/** What the building blocks say by themselves. */
+/** The words of the building blocks. */
 export const t = texts({
   en: {
     cancel: "Cancel",

@@ -1,12 +1,15 @@
-/** What has the focus by itself, or is a row whose controls have it. */
+/** Elements that can have the focus by themselves, and rows whose controls can have it. */
 const others = "a, button, summary, label, [role=row], tr";
 
-/** Lets Tab stop at a time, unless it stands where Tab stops anyhow: in a row, the date is shown with the row's first control. */
+/**
+ * Lets Tab stop at a time, unless the time stands where Tab stops anyway. In a row, the date is shown with the row's
+ * controls.
+ */
 export function reachable(time: HTMLElement): void {
   if (!time.closest(others)) time.tabIndex = 0;
 }
 
-/** The time whose date somebody wants to see who has come to that element with Tab. */
+/** Returns the time whose date is shown when the user has come to the element with Tab. */
 export function timeOf(element: Element): HTMLTimeElement | undefined {
   if (!element.matches(":focus-visible")) return undefined;
   if (element instanceof HTMLTimeElement) return element;

@@ -2,12 +2,12 @@ import { getContext, setContext } from "svelte";
 
 const key = Symbol("zone");
 
-/** Names the timezone of the warehouse that the component and what is in it are about; nothing = the reader's. */
+/** Sets the timezone of the warehouse that a component and its content are about; undefined = the reader's timezone. */
 export function setZone(zone: () => string | undefined): void {
   setContext(key, zone);
 }
 
-/** The timezone that the times of a component are of. */
+/** Returns the timezone of the times in a component. */
 export function useZone(): () => string | undefined {
   return getContext<(() => string | undefined) | undefined>(key) ?? (() => undefined);
 }

@@ -1,9 +1,9 @@
 import type { Notice } from "./types";
 
-/** Arrivals of this time are announced together, in ms. */
+/** Notices that arrive within this time are announced together, in ms. */
 const breath = 1000;
 
-/** Collects what arrives in a burst, so that a screen reader is told once. */
+/** Collects the notices that arrive in a burst, so that a screen reader announces them once. */
 export class Arrivals {
   private waiting: Notice[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;

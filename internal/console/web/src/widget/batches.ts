@@ -1,13 +1,16 @@
 import type { EventSourceMessage } from "eventsource-parser";
 import type { Batch, Change, Notice, Page } from "./types";
 
-/** What a page of a poll says. */
+/** Converts a page of a poll to a batch. */
 export function ofPage(page: Page): Batch {
   const { notices, changes, cursor, unread, unreadMore, reset } = page;
   return { reset, notices, changes, cursor, count: { unread, unreadMore } };
 }
 
-/** What events of a stream say together, and why it ends if it does. No batch: nothing has happened. */
+/**
+ * Converts events of a stream to one batch. `end` is the reason why the stream ends, if it ends. No batch: nothing has
+ * happened.
+ */
 export function batchOf(events: readonly EventSourceMessage[]): { batch?: Batch; end?: string } {
   let batch: Batch = {};
   let end: string | undefined;

@@ -4,10 +4,10 @@ import type { Inbox } from "./inbox";
 import { icon } from "./parts";
 import { bellLabel } from "./text";
 
-/** The button that says how much is unread, and opens the window. */
+/** The button that shows the number of unread notices, and opens the window. */
 export function bell(inbox: Inbox): ComponentChild {
   const { count, open } = inbox;
-  const known = inbox.loaded; // before that what has come is only a part
+  const known = inbox.loaded; // before that, only a part of the notices has come
   const label = known ? bellLabel(inbox.locale, count) : inbox.text("title");
   const some = known && count.unread > 0;
   const paths = [

@@ -1,6 +1,6 @@
 import type { Entry } from "./store";
 
-/** What stands together in the list: a notice, or a resolution with the notices that it resolves. */
+/** A card of the list: a notice, or a resolution with the notices that it resolves. */
 export interface Card {
   /** The latest notice, whose id is the card's. */
   entry: Entry;
@@ -8,7 +8,10 @@ export interface Card {
   resolves: Entry[];
 }
 
-/** The cards of these notices, the latest first as they are. A resolution takes the place, and the notices that it resolves go there. */
+/**
+ * Returns the cards of these notices, the latest first as the notices are. A resolution keeps its place, and the
+ * notices that it resolves go to its card.
+ */
 export function cardsOf(entries: readonly Entry[]): Card[] {
   const resolutions = new Map<string, Card>();
   const cards: Card[] = [];

@@ -5,11 +5,11 @@ import type { Mark, NoticeType, Page, Place, Summary } from "./types";
 /** The answer to a poll: a page, or nothing new (304). */
 export interface Polled {
   page?: Page;
-  /** Goes with the next poll. */
+  /** The ETag to send with the next poll. */
   tag: string;
 }
 
-/** Speaks to the API for one place. Throws Refusal, or what fetch throws. */
+/** Calls the API for one place. Throws a Refusal, or the error that fetch throws. */
 export class Client {
   constructor(
     readonly place: Place,
@@ -29,7 +29,10 @@ export class Client {
       : { ...polled, page: (await answer.json()) as Page };
   }
 
-  /** Asks for what was delivered at or after a moment (ms since 1970), so for what is older than the first window. */
+  /**
+   * Asks for the notices that were delivered at or after a moment (ms since 1970), such as notices that are older than
+   * the first window.
+   */
   async since(moment: number, after: string, signal: AbortSignal): Promise<Page> {
     const query = this.query({ limit: "200", ...(after ? { after } : { since: String(moment) }) });
     return (await this.request(`/notices?${query}`, { signal })).json() as Promise<Page>;
@@ -93,7 +96,7 @@ export class Client {
     return query;
   }
 
-  /** Asks with the token, and with a new one if the server does not take it. */
+  /** Sends a request with the token, and again with a new token if the server refuses the first. */
   private async request(path: string, init: RequestInit): Promise<Response> {
     let answer = await this.send(path, init);
     if (answer.status === 401) {

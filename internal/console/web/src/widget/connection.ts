@@ -8,18 +8,20 @@ import { Store } from "./store";
 import { identity, type TokenProvider, Tokens } from "./tokens";
 import type { Change, Mark, Notice, Page, Place } from "./types";
 
-/** Who is told what happens. */
+/** The callbacks of a connection. */
 export interface ConnectionHost {
   /** Something has changed; these notices are new to the user. */
   changed(arrivals: Notice[]): void;
   health(health: Health): void;
   /** A popup was put off in another tab. */
   later(id: string, until: number): void;
-  /** The page's token is of somebody else now. */
+  /** The page's token now belongs to another user. */
   otherUser(token: string): void;
 }
 
-/** A tab's part in the notices of one user in one place: what it knows, and how it learns more. */
+/**
+ * A tab's connection for the notices of one user in one place: the notices that the tab knows, and the way to get more.
+ */
 export class Connection {
   readonly store = new Store();
   private readonly life = new AbortController();
@@ -63,23 +65,23 @@ export class Connection {
     this.life.abort();
   }
 
-  /** Does at once what it waits for. */
+  /** Ends a wait, so that the connection tries again at once. */
   retry(): void {
     this.share?.retry();
   }
 
-  /** Marks a notice: it shows at once, and is taken back if the server refuses. */
+  /** Marks a notice. The mark shows at once, and is taken back if the server refuses. */
   async mark(id: string, mark: Mark): Promise<Refusal | undefined> {
     return this.ask([{ id, kind: mark }], () => this.client.mark(id, mark, this.life.signal));
   }
 
-  /** Marks everything read that is here, and what was delivered before. */
+  /** Marks as read all notices that are here, and all that were delivered before. */
   async readAll(): Promise<Refusal | undefined> {
     const changes = this.store.unreadIds().map((id): Change => ({ id, kind: "read" }));
     return this.ask(changes, () => this.client.readAll(this.store.cursor, this.life.signal));
   }
 
-  /** Loads what was delivered before the first window, and tells how many notices it was. */
+  /** Loads the notices that were delivered before the first window, and returns how many of them were not here yet. */
   async loadOlder(): Promise<number> {
     const pages: Page[] = [];
     for (let after = ""; ;) {
@@ -108,7 +110,7 @@ export class Connection {
 
   private async run(signal: AbortSignal): Promise<void> {
     const { place } = this.client;
-    // Whose notices they are is known when there is a token; without one this tab waits by itself.
+    // The token tells whose notices these are. Without a token this tab waits by itself.
     const token = await this.client.tokens.get().catch(() => undefined);
     if (signal.aborted) {
       return;
@@ -156,7 +158,7 @@ export class Connection {
     return refusal;
   }
 
-  /** Tokens that are renewed have to be of the same user: what is here is his alone. */
+  /** A renewed token must belong to the same user, because the notices here are for this user alone. */
   private isOf(token: string): void {
     if (this.share && identity(token) !== this.user) {
       this.host.otherUser(token);

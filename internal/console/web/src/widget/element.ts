@@ -42,7 +42,7 @@ export class TallymanInbox extends Base {
   private provider: TokenProvider | null | undefined;
   private root: Root | undefined;
   private due = false;
-  /** What it is connected with. */
+  /** The settings of the connection as JSON; empty = not connected. */
   private settled = "";
   private uncover: (() => void) | undefined;
   private readonly languages = new MutationObserver(() => this.settle());
@@ -67,7 +67,7 @@ export class TallymanInbox extends Base {
     this.inbox.hide();
   }
 
-  /** Asks for a token and begins anew: somebody has signed in, or somebody else. */
+  /** Asks for a token and connects again, because a user, or another user, has signed in. */
   reconnect(): void {
     this.settled = "";
     this.settle();
@@ -105,7 +105,7 @@ export class TallymanInbox extends Base {
   }
 
   /**
-   * Connects anew if a setting means something else; once, however many have changed. Frameworks set properties in each render:
+   * Connects again if a setting has changed, once for several changes. Frameworks set properties in each render, so
    * another function for the token changes nothing until a token is needed.
    */
   private settle(): void {
@@ -164,7 +164,10 @@ for (const name of reflected) {
   });
 }
 
-/** The function of the page of that name. It is looked up when a token is needed, so it may be defined later than the element. */
+/**
+ * Returns the page's function with that name. The function is looked up when a token is needed, so the page may define
+ * it later than the element.
+ */
 function named(name: string | null): TokenProvider | undefined {
   const provider = name ? (window as unknown as Record<string, unknown>)[name] : undefined;
   if (name && typeof provider !== "function") {

@@ -40,7 +40,7 @@ export class FakeLocks implements Locks {
     });
   }
 
-  /** Lets everything happen that is about to. */
+  /** Lets all pending promises go on. */
   async settled(): Promise<void> {
     for (let i = 0; i < 20; i++) {
       await Promise.resolve();
@@ -68,7 +68,7 @@ export class FakeLocks implements Locks {
   }
 }
 
-/** Channels that hear each other, as those of the tabs of a browser. */
+/** Channels that hear each other, like the channels of a browser's tabs. */
 export class FakeChannels {
   private open: FakeChannel[] = [];
 
@@ -95,7 +95,7 @@ export class FakeChannels {
 /** One end of such a channel. */
 export class FakeChannel implements Channel {
   onmessage: ((event: { data: Message }) => void) | null = null;
-  /** Loses what it is sent. */
+  /** Loses the messages that are sent to it. */
   frozen = false;
 
   constructor(

@@ -5,37 +5,37 @@ import type { Client } from "./client";
 import { Refusal } from "./refusal";
 import type { Batch, Status, Trouble } from "./types";
 
-/** What a feed is told, and what it tells. */
+/** The state that a feed reads, and the callbacks of the feed. */
 export interface FeedHost {
-  /** Where to go on from; empty: from the beginning. */
+  /** The cursor to go on from; empty: from the beginning. */
   cursor(): string;
   loaded(): boolean;
-  /** Popups that it has not taken are needed. */
+  /** Popups are needed that the feed has not loaded yet. */
   lacksPopups(): boolean;
   take(batch: Batch): void;
-  /** How it goes; heard: the server has just said something. */
+  /** Reports the status. heard: the server has just sent something. */
   report(status: Status, heard: boolean, detail?: string): void;
   online(): boolean;
-  /** Nobody looks, and no other tab needs what this one is told. */
+  /** Nobody looks at this tab, and no other tab needs the notices of this tab. */
   idle(): boolean;
 }
 
-/** The server says something every 15 s. */
+/** A stream that is silent for this time counts as dead, in ms. The server sends something every 15 s. */
 const silence = 45_000;
-/** A stream that is not there after this long is held up by something in between. */
+/** A stream without a first byte after this time is held up by something in between, in ms. */
 const firstByte = 20_000;
 /** How long the server may hold a poll back, in s. */
 const wait = 25;
 const pollTimeout = 45_000;
-/** How long polls take the place of streams that are blocked, the first time. */
+/** How long polls replace blocked streams the first time, in ms. */
 const firstDetour = 15_000;
 const longestDetour = 900_000;
-/** How often a tab asks that nobody looks at, and that has to speak for itself. */
+/** How often a tab polls, in ms, if nobody looks at it and it works for itself. */
 const idlePause = 60_000;
 
 /**
- * Brings notices from the server: the first window by polls, then a stream, or polls where streams are blocked. It goes on
- * from the cursor through every failure, until its signal ends it or the server does not let this user in.
+ * Gets notices from the server: the first window by polls, then a stream, or polls if streams are blocked. After every
+ * failure the feed goes on from the cursor, until its signal ends or the server refuses this user.
  */
 export class Feed {
   private readonly backoff = new Backoff(1000, 30_000);
@@ -53,12 +53,12 @@ export class Feed {
     private readonly host: FeedHost,
   ) {}
 
-  /** Does at once what it waits for: something about this page has changed. */
+  /** Ends the current wait or request, so that the feed goes on at once: something about this page has changed. */
   wake(): void {
     this.step.abort();
   }
 
-  /** Works until the signal ends it. Throws a Refusal if who asks is not let in. */
+  /** Works until the signal ends. Throws a Refusal if the server refuses this user. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.step = new AbortController();
@@ -79,7 +79,7 @@ export class Feed {
   private async turn(signal: AbortSignal): Promise<void> {
     if (!this.host.online()) {
       this.host.report("offline", false);
-      await pause(2 ** 31 - 1, signal); // the browser says when it is back
+      await pause(2 ** 31 - 1, signal); // the browser wakes the feed when the network is back
     } else if (!this.host.loaded()) {
       await this.load(signal);
     } else if (Date.now() < this.detourUntil || this.host.idle()) {
@@ -89,7 +89,7 @@ export class Feed {
     }
   }
 
-  /** The first window: what the last days have brought, and popups that are older. */
+  /** Loads the first window: the notices of the last days, and older popups. */
   private async load(signal: AbortSignal): Promise<void> {
     let cursor = "";
     for (let more = true; more;) {
@@ -107,20 +107,23 @@ export class Feed {
     this.host.report("connecting", true);
   }
 
-  /** The open popups, the oldest first; there may be more, which are asked for when few of these are left. */
+  /**
+   * Asks for the open popups, the oldest first. If there are more popups, the feed asks for them when few of these are
+   * left.
+   */
   private async popups(signal: AbortSignal): Promise<Batch> {
     const { popups, popupsMore } = await this.client.summary(signal);
     return { older: popups, popupsMore: !!popupsMore };
   }
 
-  /** Takes in what the server says, and asks for the popups that it makes room for. */
+  /** Passes a batch on, and asks for more popups if there is room for them. */
   private take(batch: Batch, signal: AbortSignal): void {
     this.host.take(batch);
     if (this.host.lacksPopups() && !this.asking) {
       this.asking = true;
       this.popups(signal)
         .then((popups) => this.host.take(popups))
-        .catch(() => undefined) // what happens next asks again
+        .catch(() => undefined) // the next batch asks again
         .finally(() => (this.asking = false));
     }
   }
@@ -161,7 +164,7 @@ export class Feed {
     let heard = false;
     try {
       const body = await this.client.stream(this.host.cursor(), line.signal);
-      // A stream ends with its token, so a new one begins before that.
+      // A stream ends when its token expires, so a new stream begins before that.
       renewal = setTimeout(() => this.wake(), Math.min(this.client.tokens.expiresIn(), 2 ** 31 - 1));
       await readEvents(body, {
         silence,
@@ -193,7 +196,7 @@ export class Feed {
     }
   }
 
-  /** The server's last word. */
+  /** Handles the server's reason for the end of a stream. */
   private ended(reason: string): void {
     if (reason === "revoked" || reason === "expired") {
       this.client.tokens.forget();
@@ -201,7 +204,7 @@ export class Feed {
     }
   }
 
-  /** A stream that broke off is opened again. One that never began may be blocked, which a poll will show. */
+  /** Opens a stream again that broke off. A stream that never began may be blocked. A poll will show that. */
   private async broken(thrown: unknown, heard: boolean, signal: AbortSignal): Promise<void> {
     if (signal.aborted) {
       return;
@@ -225,7 +228,7 @@ export class Feed {
       throw refusal;
     }
     if (refusal.status === 0 && this.detourUntil > 0) {
-      this.detourUntil = 0; // polls do not come through either, so it is not the stream's fault
+      this.detourUntil = 0; // polls do not come through either, so the stream is not the cause
       this.detours = 0;
     }
     if (refusal.code === "bad_cursor") {
@@ -235,7 +238,7 @@ export class Feed {
     await pause(this.backoff.next(refusal.retryAfter), this.step.signal);
   }
 
-  /** Runs something that has to answer in time. */
+  /** Runs a request that must have an answer in time. */
   private async bounded<T>(
     signal: AbortSignal,
     milliseconds: number,
@@ -254,12 +257,15 @@ export class Feed {
   }
 }
 
-/** The user is not let in; asking again at once is of no use. */
+/** Returns whether the server refuses the user. Then it is of no use to ask again at once. */
 export function isRefused(trouble: Trouble): boolean {
   return trouble === "unauthorised" || trouble === "forbidden";
 }
 
-/** Answers that say that streams do not come through, or that there are too many, while polls may do. */
+/**
+ * Returns whether an answer says that streams do not come through, or that there are too many streams. Polls may still
+ * come through.
+ */
 function isBlock({ code, status }: Refusal): boolean {
   return (
     code === "no_stream" || code === "too_many_streams" || [404, 405, 406, 501, 502, 504].includes(status)

@@ -1,12 +1,12 @@
 /**
- * A short name for a text that must not be shown itself. Locks and channels are named with it; crypto.subtle would be
- * asynchronous and is missing on plain http.
+ * Returns a short name for a text that must not be shown itself. Locks and channels get such names. crypto.subtle would
+ * be asynchronous and is missing on plain http.
  */
 export function hash(text: string): string {
   return half(text, 1) + half(text, 2);
 }
 
-/** 53 bits: two multiplicative hashes whose halves are mixed (cyrb53, public domain). */
+/** Returns 53 bits from two multiplicative hashes whose halves are mixed (cyrb53, public domain). */
 function half(text: string, seed: number): string {
   let a = 0xdeadbeef ^ seed;
   let b = 0x41c6ce57 ^ seed;

@@ -11,7 +11,7 @@ import { type Key, localeOf, text } from "./text";
 import type { TokenProvider } from "./tokens";
 import type { Mark, Notice, NoticeType, Place, Trouble } from "./types";
 
-/** What the element is set to. */
+/** The settings of the element. */
 export interface Settings {
   place: Place;
   provider: TokenProvider;
@@ -19,7 +19,7 @@ export interface Settings {
   language: string;
 }
 
-/** Who shows the inbox, and whom it tells what happens. */
+/** The callbacks to the element that shows the inbox. */
 export interface InboxHost {
   /** Something has changed. */
   draw(): void;
@@ -29,12 +29,12 @@ export interface InboxHost {
   unread(count: Count): void;
 }
 
-/** So many notices are drawn, and as many more each time older ones are asked for. */
+/** How many notices are drawn at first, and how many more each time the user asks for older ones. */
 const pageSize = 50;
 const nothing: Count = { unread: 0, more: false, urgent: 0 };
 const connecting: Health = { status: "connecting", heardAt: 0, detail: "" };
 
-/** What the widget shows, and what the user can do with it. */
+/** The state of the widget, and the operations of the user. */
 export class Inbox {
   locale: Locale = "en";
   open = false;
@@ -44,9 +44,9 @@ export class Inbox {
   /** The notice that the keyboard is at. */
   current = "";
   older: "maybe" | "loading" | "none" = "maybe";
-  /** What the server has refused. */
+  /** What the server has refused, in words; empty = nothing. */
   failure = "";
-  /** What a screen reader is to say. */
+  /** The text for a screen reader. */
   announcement = "";
   /** The user was asked whether everything is to be marked. */
   asking = false;
@@ -54,10 +54,10 @@ export class Inbox {
   private connection: Connection | undefined;
   private popups = new Popups();
   private types: ReadonlyMap<string, NoticeType> = new Map();
-  /** Whose types are being asked for, or were. */
+  /** The connection whose types are loading or loaded. */
   private naming: Connection | undefined;
   private expanded = new Set<string>();
-  /** What was delivered after this is held back while somebody reads. */
+  /** Notices that come after this place are held back while the user reads. */
   private shownUpTo = Infinity;
   private limit = pageSize;
   private clock: ReturnType<typeof setInterval> | undefined;
@@ -74,13 +74,16 @@ export class Inbox {
 
   constructor(private readonly host: InboxHost) {}
 
-  /** Changes what is shown. */
+  /** Changes fields of the inbox, and draws it again. */
   update(change: Partial<Inbox>): void {
     Object.assign(this, change);
     this.host.draw();
   }
 
-  /** Begins with these settings, from nothing: they may be somebody else's. token: what the provider has just given, if it has. */
+  /**
+   * Connects with these settings and begins without notices, because the earlier ones may belong to another user.
+   * token: the token that the provider has just given, if there is one.
+   */
   connect(settings: Settings, token?: string): void {
     this.stop();
     this.filter = { unread: false, urgent: false, type: "" };
@@ -153,7 +156,10 @@ export class Inbox {
     return this.filter.unread || this.filter.urgent || this.filter.type !== "";
   }
 
-  /** The cards of the list: those that are drawn, how many there are, how many notices wait, and how many there are of all. */
+  /**
+   * Returns the cards that are drawn, the number of cards in the list, the number of cards that are held back, and the
+   * number of all notices.
+   */
   list(): { drawn: Card[]; size: number; heldBack: number; all: number } {
     const { entries } = this;
     const passing = (of: readonly Entry[]) => cardsOf(of).filter((card) => this.passes(card));
@@ -166,7 +172,7 @@ export class Inbox {
     };
   }
 
-  /** Somebody reads, so that what comes is held back and nothing moves; or not any more. */
+  /** Says whether the user reads. While the user reads, new notices are held back, so that nothing moves. */
   reading(on: boolean): void {
     const upTo = on ? Math.min(this.shownUpTo, this.entries[0]?.order ?? -1) : Infinity;
     if (upTo !== this.shownUpTo) {
@@ -183,7 +189,7 @@ export class Inbox {
     return this.connection?.store.isAcked(entry) ?? true;
   }
 
-  /** What the notice told of is over, or it says so. */
+  /** Returns whether the finding of the notice is over, or the notice says so. */
   isOver({ notice, resolved }: Entry): boolean {
     return resolved || notice.status === "resolved";
   }
@@ -196,7 +202,9 @@ export class Inbox {
     return this.expanded.has(entry.notice.id);
   }
 
-  /** Opens a notice: the page may do that, or else it unfolds. It is read in any case. */
+  /**
+   * Opens a notice: the page handles it, or else its card unfolds or folds. The notice is marked as read in any case.
+   */
   choose(card: Card): void {
     const { entry } = card;
     const { id } = entry.notice;
@@ -216,7 +224,7 @@ export class Inbox {
     }
   }
 
-  /** Says that the user has acknowledged a notice, which is read then, too. */
+  /** Marks a notice as acked, and so as read, too. */
   ack(entry: Entry): void {
     if (!this.isAcked(entry)) {
       void this.mark(entry, "acked");
@@ -255,7 +263,7 @@ export class Inbox {
     return this.loaded && !this.filtering && (this.older !== "none" || this.list().size > this.limit);
   }
 
-  /** The types that there are notices of, with their names. */
+  /** Returns the types that have notices here, with their names. */
   typesHere(): [code: string, name: string][] {
     const codes = [...new Set(this.entries.map(({ notice }) => notice.type))];
     return codes
@@ -320,7 +328,7 @@ export class Inbox {
     this.host.draw();
   }
 
-  /** Loads the names of types, once something is shown that has one. */
+  /** Loads the names of types when the widget shows a type for the first time. */
   private nameTypes(): void {
     const { connection } = this;
     if (this.types.size > 0 || this.naming === connection) {
@@ -333,10 +341,13 @@ export class Inbox {
         this.types = new Map(types.map((type) => [type.code, type]));
         this.host.draw();
       })
-      .catch(() => (this.naming = undefined)); // the codes say it, too
+      .catch(() => (this.naming = undefined)); // the widget shows the codes instead
   }
 
-  /** Time is shown while the window is open; else it is for what expires and comes again. */
+  /**
+   * Starts the timer: every second while the window is open, for the times on it. Otherwise every five seconds, for
+   * notices that expire and popups that come again.
+   */
   private tick(): void {
     clearInterval(this.clock);
     this.clock = setInterval(

@@ -15,7 +15,10 @@ const actions: Readonly<Record<string, Action>> = {
   Escape: "close",
 };
 
-/** Says what a key means, if it means something where it was pressed: fields and buttons have keys of their own. */
+/**
+ * Returns what a key means in the window. Undefined if the key means nothing where it was pressed: fields and buttons
+ * have keys of their own.
+ */
 export function keyAction(
   event: Pick<KeyboardEvent, "key" | "target" | "ctrlKey" | "metaKey" | "altKey" | "isComposing">,
 ): Action | undefined {

@@ -8,11 +8,11 @@ export interface Locks {
 }
 
 /**
- * Lets one tab of the browser work at a time. Who is first works; the others wait in a queue that the browser keeps, and the
- * next one begins when the first has closed, crashed or left.
+ * Lets one tab of the browser work at a time. The first tab works. The others wait in a queue of the browser. The next
+ * tab begins when the first one has closed, crashed or left.
  */
 export class Leader {
-  /** This tab is the one. */
+  /** This tab is the one that works. */
   leads = false;
   private waiting = new AbortController();
   private steal = false;
@@ -23,12 +23,15 @@ export class Leader {
     private readonly locks: Locks | undefined,
   ) {}
 
-  /** There are no other tabs as far as this one can tell. */
+  /** There are no other tabs, as far as this tab can tell. */
   get alone(): boolean {
     return !this.locks;
   }
 
-  /** Waits for its turn and works. Ends when the work does, when another tab has taken over, or by the signal. */
+  /**
+   * Waits for the tab's turn and works. Ends when the work ends, when another tab has taken over, or when the signal
+   * ends.
+   */
   async lead(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const term = new AbortController();
     this.waiting = new AbortController();

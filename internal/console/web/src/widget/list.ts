@@ -4,7 +4,7 @@ import type { Action } from "./keys";
 import { notice } from "./notice";
 import { button } from "./parts";
 
-/** The list, and above it what waits while somebody reads. */
+/** The list, and above it a button if notices are held back. */
 export function list(inbox: Inbox): ComponentChild[] {
   const { drawn, size, heldBack, all } = inbox.list();
   const current = drawn.find((card) => card.entry.notice.id === inbox.current) ?? drawn[0];
@@ -52,7 +52,7 @@ export function list(inbox: Inbox): ComponentChild[] {
   ];
 }
 
-/** What stands in the place of an empty list. Each reason has its own words. */
+/** The text in the place of an empty list. Each reason has its own text. */
 function state(inbox: Inbox, all: number): ComponentChild {
   const { trouble } = inbox;
   const filtered = inbox.filtering && all > 0;
@@ -72,7 +72,7 @@ function state(inbox: Inbox, all: number): ComponentChild {
   );
 }
 
-/** Does what a key means for the list; false: nothing. */
+/** Runs the action of a key on the list. Returns false if there was nothing to do. */
 export function act(
   inbox: Inbox,
   list: HTMLElement,
@@ -96,7 +96,10 @@ export function act(
   return !!article;
 }
 
-/** Who has the focus in the list, or has scrolled it, reads; nothing is to move then, nor while the pill is pressed. */
+/**
+ * Returns whether the user reads: the focus is in the list, the list is scrolled, or the focus is on the pill. Nothing
+ * moves then.
+ */
 function isReading(list: HTMLElement, focused: EventTarget | null): boolean {
   const element = focused as Element | null;
   return list.scrollTop > 8 || list.contains(element) || !!element?.matches(".pill");
@@ -107,5 +110,5 @@ function showNew(inbox: Inbox, { currentTarget: pill }: MouseEvent): void {
   list.scrollTop = 0;
   inbox.current = "";
   inbox.reading(false);
-  queueMicrotask(() => act(inbox, list, "first", list)); // when they are drawn
+  queueMicrotask(() => act(inbox, list, "first", list)); // when the cards are drawn
 }

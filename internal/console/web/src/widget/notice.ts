@@ -3,7 +3,7 @@ import { type Card, noticesOf } from "./cards";
 import type { Inbox } from "./inbox";
 import { button, icon, marks, moment, typeOf } from "./parts";
 
-/** A card of the feed. Only the current one is on the way of the Tab key; j and k lead to the others. */
+/** A card of the feed. The Tab key stops at the current card only; j and k lead to the others. */
 export function notice(
   inbox: Inbox,
   card: Card,
@@ -13,7 +13,7 @@ export function notice(
 ): ComponentChild {
   const { entry } = card;
   const { id, body, data } = entry.notice;
-  const first = noticesOf(card)[1] ?? entry; // what a resolution resolves has the title without "Resolved:"
+  const first = noticesOf(card)[1] ?? entry; // the notice that a resolution resolves has the title without "Resolved:"
   const read = inbox.isRead(card);
   const expanded = inbox.isExpanded(card);
   const due = inbox.needsAck(entry);

@@ -2,7 +2,7 @@ import { type ComponentChild, type ComponentProps, h } from "preact";
 import type { Inbox } from "./inbox";
 import type { Entry } from "./store";
 
-/** A button. kind: main is what one would do, plain what one may do. */
+/** A button. kind: main for the expected action, plain for another one. */
 export function button(
   kind: string,
   label: string,
@@ -32,7 +32,10 @@ export function moment(inbox: Inbox, { notice }: Entry, id?: string): ComponentC
   return h("time", { id, datetime: createdAt, title: inbox.fullTime(createTime) }, inbox.ago(createTime));
 }
 
-/** How a notice stands: marks with a sign and a word each, never by colour alone. What is over is not urgent. */
+/**
+ * The state of a notice as marks with a sign and a word each, never by colour alone. A notice whose finding is over is
+ * not urgent.
+ */
 export function marks(inbox: Inbox, entry: Entry): ComponentChild[] {
   const { priority, count, status, createTime } = entry.notice;
   const over = inbox.isOver(entry);

@@ -2,8 +2,9 @@
 const gap = 8;
 
 /**
- * Puts a window beside the bell, where there is room, in the top layer where the browser has one, so that nothing of the page
- * covers or clips it. Returns what ends it. On narrow screens the style sheet lets it fill the screen.
+ * Puts a window beside the bell, on the side that has room. If the browser has a top layer, the window is in it, so
+ * that nothing of the page covers or clips the window. On narrow screens the style sheet lets the window fill the
+ * screen. Returns a function that ends this.
  */
 export function anchor(window: HTMLElement, bell: HTMLElement): () => void {
   const life = new AbortController();

@@ -6,13 +6,13 @@ import type { Entry } from "./store";
 interface Props {
   inbox: Inbox;
   entry: Entry;
-  /** So many more come after it. */
+  /** How many popups wait behind this one. */
   waiting: number;
 }
 
 /**
- * A modal notice that waits for an ack. Esc puts it off. The focus goes to the dialog itself: the Enter that a scanner sends
- * after a code acks nothing. Afterwards it goes back.
+ * A modal notice that waits for an ack. Esc puts it off. The focus goes to the dialog itself, so that the Enter that a
+ * scanner sends after a code acks nothing. When the popup closes, the focus goes back.
  */
 export class Popup extends Component<Props> {
   override componentDidMount(): void {
@@ -21,7 +21,7 @@ export class Popup extends Component<Props> {
   }
 
   override componentWillUnmount(): void {
-    this.dialog.close(); // which gives the focus back; what is only removed does not
+    this.dialog.close(); // close gives the focus back; a removal alone does not
   }
 
   private get dialog(): HTMLDialogElement {
@@ -44,8 +44,8 @@ export class Popup extends Component<Props> {
           event.preventDefault();
           later();
         },
-        // Esc closes it without asking where the user has not touched the page since it opened.
-        onClose: () => this.base && later(), // without a base it has gone already
+        // If the user has not touched the page since the dialog opened, Esc closes the dialog without onCancel.
+        onClose: () => this.base && later(), // without a base the popup has gone already
       },
       h("h2", { id: "popup-title" }, title),
       h(

@@ -1,17 +1,18 @@
 import type { Entry, Store } from "./store";
 
-/** A popup that was put off comes again after so long, in ms. */
+/** A popup that was put off comes again after this time, in ms. */
 export const laterAfter = 60_000;
 
 /**
- * The modal notices that wait for an ack. One is shown at a time, the most urgent first and of these the oldest; one that is
- * shown stays until it is acked, put off, over or expired, so that nobody acks what has just changed under the finger.
+ * The modal notices that wait for an ack. One popup is shown at a time: the most urgent, and among equally urgent ones
+ * the oldest. A popup that is shown stays until it is acked, put off, over or expired, so that nobody acks a popup that
+ * has just changed under the finger.
  */
 export class Popups {
   private shown = "";
   private readonly later = new Map<string, number>();
 
-  /** The one to show now. */
+  /** Returns the popup to show now, and how many others wait. */
   next(store: Store, now: number): { entry: Entry; waiting: number } | undefined {
     const open = store.list().filter((entry) => this.isOpen(store, entry, now));
     open.sort(
@@ -25,7 +26,7 @@ export class Popups {
     return entry && { entry, waiting: open.length - 1 };
   }
 
-  /** Puts one off until a moment. */
+  /** Puts a popup off until a moment. */
   putOff(id: string, until: number): void {
     this.later.set(id, until);
   }

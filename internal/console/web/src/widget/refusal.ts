@@ -1,6 +1,6 @@
 import type { Trouble } from "./types";
 
-/** A request that was not answered as it should have been. */
+/** A request without an answer, or with an answer that is not a success. */
 export class Refusal extends Error {
   override name = "Refusal";
 
@@ -11,7 +11,7 @@ export class Refusal extends Error {
     readonly status = 0,
     /** The stable code of the problem. */
     readonly code = "",
-    /** When the server wants to be asked again, in ms. */
+    /** The pause for which the server asks, in ms. */
     readonly retryAfter?: number,
   ) {
     super(message);
@@ -32,7 +32,7 @@ export class Refusal extends Error {
     );
   }
 
-  /** Makes a refusal of whatever was thrown: fetch throws where there is no answer, or none that this page may see. */
+  /** Turns a thrown value into a Refusal. fetch throws if there is no answer, or no answer that this page may see. */
   static from(thrown: unknown, online: boolean): Refusal {
     if (thrown instanceof Refusal) {
       return thrown;

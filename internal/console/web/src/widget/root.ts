@@ -16,7 +16,7 @@ export class Root {
     private readonly inbox: Inbox,
   ) {}
 
-  /** Draws soon, once for all that changes until then. */
+  /** Draws soon, once for all changes until then. */
   draw(): void {
     if (!this.due) {
       this.due = true;
@@ -56,7 +56,7 @@ export class Root {
       this.shadow,
     );
     if (focused && !focused.isConnected && inbox.open && !next) {
-      this.act("next", this.shadow.querySelector(".bell")!); // its button is gone: on to where it was
+      this.act("next", this.shadow.querySelector(".bell")!); // the focused button is gone, so the focus goes to the current card
     }
   }
 
@@ -73,7 +73,7 @@ export class Root {
     this.shadow.querySelector<HTMLElement>(".bell")?.focus();
   }
 
-  // Keys count only while the focus is in the widget, and those that it knows are not for the page.
+  // Keys count only while the focus is in the widget. The page does not get the keys that the widget knows.
   private key(event: KeyboardEvent): void {
     const { inbox } = this;
     const action = inbox.open && !inbox.popup ? keyAction(event) : undefined;

@@ -3,20 +3,23 @@ import type { Leader } from "./leader";
 import { Refusal } from "./refusal";
 import type { Batch, Change, Status } from "./types";
 
-/** How it goes, and when the server was heard last. */
+/** The status, and when the server was last heard. */
 export interface Health {
   status: Status;
   heardAt: number;
   detail: string;
 }
 
-/** What tabs say to each other. */
+/** The messages between tabs. */
 export type Message =
-  /** The leader has a state, with this cursor. Who has another one asks. */
+  /** The leader has a state with this cursor. A tab with another cursor asks for the state. */
   | { kind: "hello"; leader: string; cursor: string; health: Health }
-  /** Whoever leads: say what there is. */
+  /** Asks the leader for the whole state. */
   | { kind: "ask" }
-  /** The number of news counts up, so that a tab that was frozen notices what it missed. whole: it is all there is. */
+  /**
+   * The number of news counts up, so that a tab that was frozen notices what it missed. whole: the batch is the whole
+   * state.
+   */
   | { kind: "news"; leader: string; number: number; whole: boolean; batch?: Batch; health: Health }
   /** The user has done this in one of the tabs. */
   | { kind: "marked"; changes: Change[] }
@@ -41,17 +44,20 @@ export interface ShareHost {
   marked(changes: readonly Change[]): void;
   later(id: string, until: number): void;
   visible(): boolean;
-  /** Does at once what the work waits for. */
+  /** Ends a wait of the work, so that the work goes on at once. */
   wake(): void;
   /** Works as the one tab that speaks with the server. */
   work(signal: AbortSignal): Promise<void>;
 }
 
-/** How often the leader says that it is there, and after what silence a tab in front takes over; timers of tabs in the back run once a minute. */
+/**
+ * How often the leader reports to the other tabs, and after which silence a visible tab takes over, in ms. Timers of
+ * tabs in the background run once a minute.
+ */
 const beat = 20_000;
 const leaderSilence = 150_000;
 
-/** Keeps the tabs of one user in step: one leads and has the stream, and tells the others. */
+/** Keeps the tabs of one user in step. One tab leads: it has the stream, and tells the others. */
 export class Share {
   private readonly self = crypto.getRandomValues(new Uint32Array(2)).join("-");
   private readonly backoff = new Backoff(5000, 60_000);
@@ -98,14 +104,14 @@ export class Share {
     }
   }
 
-  /** How the leader's feed goes. */
+  /** Reports the status of the leader's feed. */
   report(status: Status, heard: boolean, detail = ""): void {
     const heardAt = heard ? Date.now() : this.current.heardAt;
     this.setHealth({ status, heardAt, detail });
     this.news({ whole: false });
   }
 
-  /** Tries again, whichever tab it is that waits. */
+  /** Tries again at once, whichever tab waits. */
   retry(): void {
     this.rest.abort();
     this.host.wake();
@@ -126,9 +132,9 @@ export class Share {
         }
         await this.host.work(term);
       });
-      this.heardLeader = Date.now(); // whoever has taken over has time to say so
+      this.heardLeader = Date.now(); // the tab that has taken over has time to say so
     } catch (thrown) {
-      // The server does not let this tab in; another may have a better token.
+      // The server refuses this tab. Another tab may have a better token.
       const refusal = Refusal.from(thrown, true);
       this.setHealth({ ...this.current, status: refusal.trouble, detail: refusal.message });
       this.rest = new AbortController();
@@ -183,13 +189,13 @@ export class Share {
       this.number = 0;
     } else if (message.whole) {
       if (message.leader === this.leader && message.number === this.number) {
-        return; // another tab has asked
+        return; // another tab has asked for the state
       }
       this.leader = message.leader;
       this.number = message.number;
     } else if (message.leader !== this.leader || message.number !== this.number + 1) {
       if (this.leader) {
-        this.leader = ""; // asked once
+        this.leader = ""; // so that this tab asks once
         this.send({ kind: "ask" });
       }
       this.setHealth(message.health);
@@ -213,7 +219,7 @@ export class Share {
 
   private news(more: { batch?: Batch; whole: boolean }): void {
     if (this.election.leads && !this.election.alone) {
-      // A whole state is the same for those who follow already, so it takes no number of its own.
+      // Tabs that already follow know this state, so a whole state takes no number of its own.
       this.number += more.whole ? 0 : 1;
       this.send({ kind: "news", leader: this.self, number: this.number, health: this.current, ...more });
     }

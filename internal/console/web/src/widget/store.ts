@@ -3,36 +3,38 @@ import type { Batch, Change, Mark, Notice } from "./types";
 /** A notice in the list. */
 export interface Entry {
   readonly notice: Notice;
-  /** Its place in the order of delivery; what is loaded of the past comes before 0. */
+  /** Its place in the order of delivery. Notices of the past that are loaded later have places below 0. */
   order: number;
-  /** What it told of is over. */
+  /** Its finding is over. */
   resolved: boolean;
-  /** Names the unbroken life of its finding; empty for what no rule has found. */
+  /** Identifies the episode of its finding; empty for a notice without a rule. */
   readonly life: string;
 }
 
-/** What the bell says. */
+/** The counts on the bell. */
 export interface Count {
   unread: number;
-  /** There are more than that. */
+  /** There are more than `unread`. */
   more: boolean;
-  /** Unread ones of priority 4 and 5 whose matter is not over. */
+  /** Unread notices of priority 4 and 5 whose finding is not over. */
   urgent: number;
 }
 
-/** So many notices are kept; the oldest go first. */
+/** How many notices are kept; the oldest go first. */
 const most = 2000;
 
-/** So many ids are remembered, so that nothing is told twice. */
+/** How many ids are remembered, so that no notice is announced twice. */
 const remembered = 20_000;
 
-/** Popups that are not loaded are asked for when there are less than so many left. */
+/** More popups are asked for when fewer than this number are left. */
 const fewPopups = 10;
 
 /** From this priority on a notice is urgent. */
 export const urgentFrom = 4;
 
-/** The notices of one place as the server has told them, and on top of that what the user has done and the server has not answered yet. */
+/**
+ * The notices of one place as the server has sent them, and the marks of the user that the server has not answered yet.
+ */
 export class Store {
   cursor = "";
   loaded = false;
@@ -46,13 +48,13 @@ export class Store {
   private readonly asked = new Map<string, Mark>();
   private readonly seen = new Set<string>();
 
-  /** Takes in what has happened, and returns the notices that nobody has been shown before. */
+  /** Applies a batch, and returns the notices that nobody has been shown before. */
   apply(batch: Batch, now: number): Notice[] {
     if (batch.reset) {
       this.entries = new Map();
       this.over = new Set();
       this.next = 0;
-      this.popupsMore = true; // those that were here, or new ones
+      this.popupsMore = true; // the popups that were here, or new ones
       this.loaded &&= batch.cursor !== "";
     }
     const wasLoaded = this.loaded;
@@ -70,7 +72,7 @@ export class Store {
     return arrivals;
   }
 
-  /** All there is, for a tab that has just been opened. */
+  /** Returns the whole state, for a tab that has just been opened. */
   snapshot(): Batch {
     const notices = this.list().map((entry) => entry.notice);
     const { count, cursor, loaded, popupsMore } = this;
@@ -84,7 +86,8 @@ export class Store {
         this.place(notice, -1);
       }
     }
-    // Popups come before what was delivered between them.
+    // Older notices come in another order than they were delivered, popups first. So the notices of the past are sorted
+    // by time.
     const past = this.list().filter((entry) => entry.order < 0);
     past.sort((a, b) => a.notice.createTime - b.notice.createTime);
     past.forEach((entry, i) => (entry.order = i - past.length));
@@ -111,13 +114,13 @@ export class Store {
     return notice.priority >= urgentFrom && !resolved;
   }
 
-  /** It is a popup that nobody has acked, and not over. */
+  /** Returns whether the notice is a popup that nobody has acked, and is not over. */
   needsAck(entry: Entry): boolean {
     const { modal, status } = entry.notice;
     return modal === "popup" && status !== "resolved" && !entry.resolved && !this.isAcked(entry);
   }
 
-  /** There are popups that the server has not told yet, and few that it has. */
+  /** Returns whether the server has more popups, and few are left here. */
   get lacksPopups(): boolean {
     return this.popupsMore && this.list().filter((entry) => this.needsAck(entry)).length < fewPopups;
   }
@@ -130,14 +133,14 @@ export class Store {
     return { unread: rest, more: this.count.unreadMore, urgent: Math.min(urgent, rest) };
   }
 
-  /** The user has read or acked: it shows at once. */
+  /** Records a mark of the user. The mark shows at once. */
   ask(id: string, mark: Mark): void {
     if (this.asked.get(id) !== "acked") {
       this.asked.set(id, mark);
     }
   }
 
-  /** The server has answered: it is so, or it is not. */
+  /** Ends the requests for marks. done: the marks hold; otherwise they are taken back. */
   settle(changes: readonly Change[], done: boolean): void {
     for (const change of changes) {
       this.asked.delete(change.id);
@@ -147,14 +150,14 @@ export class Store {
     }
   }
 
-  /** The ids that everything-up-to-here would mark. */
+  /** Returns the ids of the unread notices, which a mark of all notices would change. */
   unreadIds(): string[] {
     return this.list()
       .filter((entry) => !this.isRead(entry))
       .map((entry) => entry.notice.id);
   }
 
-  /** Drops what has expired, and tells whether there was something. */
+  /** Drops the notices that have expired, and returns whether there were any. */
   expire(now: number): boolean {
     const gone = [...this.entries.values()].filter((entry) => Date.parse(entry.notice.expiresAt) <= now);
     for (const { notice } of gone) {
@@ -166,7 +169,7 @@ export class Store {
     return gone.length > 0;
   }
 
-  /** Tells whether it is a notice that was never here. */
+  /** Adds a notice, and returns whether the notice was never here. */
   private add(notice: Notice, now: number): boolean {
     const isNew = !this.seen.has(notice.id);
     this.see(notice.id);
@@ -195,7 +198,7 @@ export class Store {
         entry.resolved ||= entry.life === life;
       }
     }
-    // A copy: what other tabs and the host were given stays as it was.
+    // A copy, because other tabs and the host keep the notice that they were given.
     this.entries.set(notice.id, { notice: { ...notice }, order, resolved: this.over.has(life), life });
   }
 
@@ -205,7 +208,7 @@ export class Store {
       return;
     }
     if (!notice.read) {
-      this.countDown(); // until the server says it
+      this.countDown(); // until the server sends its count
     }
     notice.read = true;
     notice.acked ||= kind === "acked";
@@ -229,7 +232,7 @@ export class Store {
   }
 }
 
-/** Names the unbroken life of a finding; empty for what no rule has found. */
+/** Identifies the episode of its finding; empty for a notice without a rule. */
 function lifeOf({ rule, scope, key, episode }: Notice): string {
   return rule && JSON.stringify([rule, scope, key, episode]);
 }

@@ -1,6 +1,6 @@
 import { dictionary, format, type Locale, type Values } from "../lib/text";
 
-/** What the widget says, in every language that it speaks. */
+/** The words of the widget, in every language that it has. */
 const words = dictionary({
   en: {
     bellNone: "No unread notices",
@@ -116,23 +116,23 @@ const words = dictionary({
 
 export type Key = keyof (typeof words)["en"];
 
-/** The text of a key in a language. */
+/** Returns the text of a key in a language. */
 export function text(locale: Locale, key: Key, values?: Values): string {
   return format(words, locale, key, values);
 }
 
-/** The language of a page's tag: Chinese, or else English. */
+/** Returns the language for a page's language tag: Chinese, or else English. */
 export function localeOf(tag: string): Locale {
   return /^zh\b/i.test(tag) ? "zh" : "en";
 }
 
-/** What notices are asked for in: the page's language, which they may have where the widget does not. */
+/** Returns the Accept-Language of requests: the page's language, which notices may have even if the widget does not. */
 export function acceptLanguage(tag: string): string {
   const locale = localeOf(tag);
   return /^[\w-]+$/.test(tag) && tag !== locale ? `${tag}, ${locale};q=0.9` : locale;
 }
 
-/** What the bell says: "3 unread notices, 1 urgent". */
+/** Returns the label of the bell: "3 unread notices, 1 urgent". */
 export function bellLabel(locale: Locale, count: { unread: number; more: boolean; urgent: number }): string {
   if (count.unread === 0) {
     return text(locale, "bellNone");

@@ -3,26 +3,26 @@ import { Refusal } from "./refusal";
 /** Gives a token for the API: one of Tallyman's own or a JWT. */
 export type TokenProvider = () => string | null | undefined | Promise<string | null | undefined>;
 
-/** A token is asked for anew so long before it expires, in ms. */
+/** How long before a token expires a new one is asked for, in ms. */
 const early = 30_000;
 
 /** Claims of a JWT that differ from one token to the next of the same user. */
 const fleeting = ["exp", "iat", "nbf", "jti", "auth_time", "nonce", "at_hash", "sid"];
 
-/** Keeps the token that the page's provider gave, and asks it again when that is needed. */
+/** Keeps the token that the page's provider gave, and asks the provider again when a new token is needed. */
 export class Tokens {
   private token: Promise<string> | undefined;
   private until = Infinity;
 
   constructor(
     private readonly provider: TokenProvider,
-    /** Is told each token that the provider gives. */
+    /** Called with each token that the provider gives. */
     private readonly given: (token: string) => void = () => undefined,
     /** A token that the provider has just given. */
     private fresh: string | undefined = undefined,
   ) {}
 
-  /** The token; empty where the page has no provider, which a server without authentication takes. */
+  /** Returns the token; empty if the page has no provider. A server without authentication takes an empty token. */
   get(): Promise<string> {
     if (!this.token || this.expiresIn() <= 0) {
       const asked = this.ask();
@@ -32,7 +32,7 @@ export class Tokens {
     return this.token;
   }
 
-  /** In how many ms a new one is needed. */
+  /** Returns in how many ms a new token is needed. */
   expiresIn(): number {
     return this.until - Date.now();
   }
@@ -64,7 +64,7 @@ export class Tokens {
   }
 }
 
-/** The claims of a JWT, unchecked; none of any other token. */
+/** Returns the claims of a JWT, unchecked; none for any other token. */
 export function claims(token: string): Record<string, unknown> {
   try {
     const payload = (token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/");
@@ -76,8 +76,8 @@ export function claims(token: string): Record<string, unknown> {
 }
 
 /**
- * Says who a token is for, so that tabs share what they have with tabs of the same user only. Tokens of one user that an
- * identity provider renews say the same; other tokens stand for themselves.
+ * Returns the identity of the user of a token, so that tabs share notices with tabs of the same user only. JWTs that an
+ * identity provider renews for one user have the same identity. Any other token is its own identity.
  */
 export function identity(token: string): string {
   const lasting = Object.entries(claims(token)).filter(([name]) => !fleeting.includes(name));

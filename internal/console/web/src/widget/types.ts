@@ -6,9 +6,9 @@ type Schemas = components["schemas"];
 export type Notice = Schemas["Notice"];
 /** A page of a poll. */
 export type Page = Schemas["Notices"];
-/** What became of a notice. */
+/** A change of a notice: it was read or acked. */
 export type Change = Schemas["NoticeChange"];
-/** read, or acked, which is read, too. */
+/** read or acked; acked includes read. */
 export type Mark = Change["kind"];
 /** A type of the catalogue. */
 export type NoticeType = Schemas["Type"];
@@ -16,37 +16,38 @@ export type NoticeType = Schemas["Type"];
 export type Summary = Schemas["Summary"];
 
 /**
- * What has happened, in the order in which it is applied: everything is dropped, notices have come, some have changed, the
- * count is now this. A page of a poll and the events of a stream are batches, and tabs send each other batches.
+ * What has happened, in the order in which it is applied: a reset drops everything, new notices come, earlier notices
+ * change, and the count is set. A page of a poll and the events of a stream are batches, and tabs send each other
+ * batches.
  */
 export interface Batch {
   reset?: boolean;
   notices?: Notice[];
   /** Notices that were delivered before all that are here. */
   older?: Notice[];
-  /** There are more popups than those that were told. */
+  /** The server has more popups than it has sent. */
   popupsMore?: boolean;
   changes?: Change[];
   count?: { unread: number; unreadMore: boolean };
-  /** Where to go on from. */
+  /** The cursor to go on from. */
   cursor?: string;
   /** The first window is complete. */
   loaded?: boolean;
 }
 
-/** Why nothing comes. Each has a text of its own. */
+/** Why no notices come. Each trouble has its own text. */
 export type Trouble = "offline" | "blocked" | "unauthorised" | "forbidden" | "error";
 
-/** How it goes: nothing is known yet, a stream is open, it is polled, or something is wrong. */
+/** The status: nothing is known yet, a stream is open, the widget polls, or something is wrong. */
 export type Status = "connecting" | "live" | "polling" | Trouble;
 
-/** Whose notices are wanted, and in which language. */
+/** The notices that are wanted: from which server, of which warehouse and subscribers, and in which language. */
 export interface Place {
   /** The server's address, without a slash at the end. */
   server: string;
-  /** Empty: the one of the token. */
+  /** Empty: the warehouse of the token. */
   warehouse: string;
-  /** None: those of the token. */
+  /** Empty: the subscribers of the token. */
   subscribers: readonly string[];
   /** An Accept-Language header. */
   language: string;

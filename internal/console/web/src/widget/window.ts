@@ -6,7 +6,7 @@ import { button, icon } from "./parts";
 interface Props {
   inbox: Inbox;
   close: () => void;
-  /** Is told when it is in the page, and what it returns is called when it goes. */
+  /** Called when the window is in the page. The returned function is called when the window goes. */
   opened: (element: HTMLElement) => () => void;
 }
 
@@ -53,7 +53,7 @@ function head(inbox: Inbox, close: () => void): ComponentChild {
   );
 }
 
-/** What went wrong, and what is wrong. */
+/** The banners: the last request that failed, and the current trouble. */
 function banners(inbox: Inbox): ComponentChild[] {
   const { failure, trouble } = inbox;
   return [
@@ -107,7 +107,7 @@ function filters(inbox: Inbox): ComponentChild {
   );
 }
 
-/** Marking everything has no undo, so it asks, in its place. */
+/** To mark all notices as read has no undo, so the foot asks first, in the place of the button. */
 function foot(inbox: Inbox): ComponentChild {
   const { count, asking } = inbox;
   if (count.unread === 0) {
@@ -134,7 +134,7 @@ function foot(inbox: Inbox): ComponentChild {
   );
 }
 
-/** For what has just come, so the function is always the same. */
+/** Gives the focus to an element that has just come. The function is always the same, so that it runs only once. */
 function takeFocus(element: HTMLElement | null): void {
   element?.focus();
 }

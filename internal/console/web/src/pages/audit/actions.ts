@@ -1,4 +1,4 @@
-/** The actions that a filter offers, in groups; the prefixes of a group stand for all that begins with them. */
+/** The actions that the filter offers, in groups. A prefix of a group stands for all actions that begin with it. */
 export const groups = [
   {
     title: "groupRules",
@@ -62,7 +62,7 @@ export const groups = [
   { title: "groupTokens", prefixes: ["token"], actions: ["token.create", "token.revoke"] },
 ] as const;
 
-/** Where the console shows the object of a record; nothing where it has no page. */
+/** Returns the page of the console for the object of a record; undefined if the object has no page. */
 export function pageOf(object: string): string | undefined {
   const [kind = "", name = "", ...rest] = object.split(":");
   const part = encodeURIComponent;

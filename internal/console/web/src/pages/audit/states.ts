@@ -1,18 +1,18 @@
 import { diffJson } from "diff";
 
-/** A run of lines of the states before and after. */
+/** Consecutive lines of the states before and after a change. */
 export interface Lines {
   kind: "same" | "removed" | "added";
   lines: string[];
-  /** So many lines are left out here, since nothing has changed around them; then come the lines of `tail`. */
+  /** How many lines are left out after `lines`, because nothing has changed around them. The lines of `tail` follow. */
   left: number;
   tail: string[];
 }
 
-/** Lines that stay around a change. */
+/** How many unchanged lines are shown around a change. */
 const around = 3;
 
-/** Compares two states as JSON with their members in order; a state that there was not has no lines. */
+/** Compares two states as JSON with sorted members. A missing state has no lines. */
 export function compare(before: unknown, after: unknown): Lines[] {
   const parts = diffJson((before ?? "") as object, (after ?? "") as object);
   return parts.map((part, i) => {
@@ -29,7 +29,7 @@ function shortened(lines: string[], head: number, tail: number): Lines {
   return { kind: "same", lines: lines.slice(0, head), left, tail: lines.slice(lines.length - tail) };
 }
 
-/** The bytes of a state that was too large to be kept. */
+/** Returns the size in bytes of a state that was too large to be kept; undefined for another state. */
 export function omitted(state: unknown): number | undefined {
   if (typeof state !== "object" || state === null || !("omittedBytes" in state)) return undefined;
   return Number(state.omittedBytes);

@@ -205,12 +205,15 @@ const words = {
 
 export const t = texts(words);
 
-/** What was done, in words; an action that this console does not know is shown as it is. */
+/** Returns the name of an action. An action that this console does not know is shown as it is. */
 export function actionText(action: string): string {
   return Object.hasOwn(en, action) ? t(action as keyof typeof en) : action;
 }
 
-/** How whoever made a change was authenticated; a way that this console does not know is shown as it is. */
+/**
+ * Returns in words how the author of a change was authenticated. A way that this console does not know is shown as it
+ * is.
+ */
 export function viaText(via: string): string {
   const [way = "", id = ""] = via.split(":");
   return ways.has(way) ? t(way as keyof typeof en, { id }) : via;

@@ -1,12 +1,12 @@
 import { searchParams } from "sv-router";
 import { filterOf, type Filter } from "./model";
 
-/** The filter of the page's address. */
+/** Returns the filter in the page's address. */
 export function readFilter(): Filter {
   return filterOf(searchParams.toURLSearchParams());
 }
 
-/** The delivery whose details are shown; nothing where none are. */
+/** Returns the id of the delivery whose details are shown; undefined without one. */
 export function readOpened(): number | undefined {
   const id = Number(searchParams.toURLSearchParams().get("delivery") ?? "");
   return Number.isInteger(id) && id > 0 ? id : undefined;
@@ -17,17 +17,17 @@ export function open(id: number | undefined): void {
   else searchParams.set("delivery", id);
 }
 
-/** Puts a part of the filter into the address; the empty text takes it out. */
+/** Puts a part of the filter into the address. An empty text removes it. */
 export function narrow(name: keyof Filter, value: string): void {
   if (value === "") searchParams.delete(name, undefined, { replace: true });
   else searchParams.set(name, value, { replace: true });
 }
 
-/** The quick filters: a state, what is held back, or all. */
+/** Sets a quick filter: a state, "held" for deliveries that are held back, or "all". */
 export function quick(id: string): void {
   searchParams.delete("state", undefined, { replace: true });
   searchParams.delete("held", undefined, { replace: true });
-  searchParams.delete("cause", undefined, { replace: true }); // of the state before
+  searchParams.delete("cause", undefined, { replace: true }); // the cause belongs to the previous state
   if (id === "held") searchParams.set("held", "true");
   else if (id !== "all") searchParams.set("state", id);
 }

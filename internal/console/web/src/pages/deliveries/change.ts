@@ -11,7 +11,7 @@ const retryCall = (id: number) => body(api.POST("/api/v1/deliveries/{id}/retry",
 const cancelCall = (id: number, reason: string) =>
   body(api.POST("/api/v1/deliveries/{id}/cancel", { ...path(id), body: { reason } }));
 
-/** Tries a delivery again; canceling it is the way back. */
+/** Retries a delivery. The undo cancels it. */
 export function retryOne(delivery: Delivery, mayCancel: boolean, after: () => unknown): Promise<boolean> {
   return actions.run({
     ...(mayCancel && delivery.state !== "pending"
@@ -23,7 +23,7 @@ export function retryOne(delivery: Delivery, mayCancel: boolean, after: () => un
   });
 }
 
-/** Cancels a delivery, with a reason; trying it again is the way back, but for the inbox and queues, too. */
+/** Cancels a delivery, with a reason. The undo retries it, also for the inbox and queues. */
 export function cancelOne(delivery: Delivery, mayRetry: boolean, after: () => unknown): Promise<boolean> {
   return actions.run({
     ask: {
@@ -40,7 +40,7 @@ export function cancelOne(delivery: Delivery, mayRetry: boolean, after: () => un
   });
 }
 
-/** A request names so many at most. */
+/** The most deliveries that a request may name. */
 export const mostSelected = 1_000;
 
 export type Verb = "retry" | "cancel";
@@ -52,7 +52,7 @@ function changeCall(verb: Verb, choice: Choice, reason: string): Promise<Schemas
     : body(api.POST("/api/v1/deliveries/cancel", { body: { ...choice, reason } }));
 }
 
-/** Changes those that are selected. There is no way back for many. */
+/** Changes the selected deliveries. There is no undo for several deliveries. */
 export function changeSelected(verb: Verb, ids: number[], after: () => unknown): Promise<boolean> {
   const count = ids.length;
   return actions.run({
@@ -72,7 +72,10 @@ export function changeSelected(verb: Verb, ids: number[], after: () => unknown):
   });
 }
 
-/** The filter of a change: without a state, what can be changed so at all. */
+/**
+ * Returns the filter of a change. If the filter has no state, a cancel, or a change of held deliveries, takes pending
+ * deliveries. A retry takes failed and timed-out deliveries.
+ */
 export function chosen(verb: Verb, filter: Filter): Schemas["DeliveryFilter"] {
   const state: Delivery["state"][] =
     filter.state !== ""
@@ -83,7 +86,7 @@ export function chosen(verb: Verb, filter: Filter): Schemas["DeliveryFilter"] {
   return { ...given(filter), state, ...(filter.held ? { held: true } : {}) };
 }
 
-/** What a filter chooses, in words. */
+/** Describes a filter in words. */
 export function words(filter: Schemas["DeliveryFilter"]): string {
   const both = filter.state?.length === 2;
   const first = filter.held
@@ -105,7 +108,7 @@ export function words(filter: Schemas["DeliveryFilter"]): string {
 const page = 1_000;
 const most = 5;
 
-/** Counts what a filter chooses, as far as a few pages go. */
+/** Counts the deliveries that match a filter, up to a few pages. */
 async function count(filter: Schemas["DeliveryFilter"]): Promise<{ count: number; more: boolean }> {
   let found = 0;
   let after: string | undefined;
@@ -119,7 +122,10 @@ async function count(filter: Schemas["DeliveryFilter"]): Promise<{ count: number
   return { count: found, more: true };
 }
 
-/** Changes all that the filter chooses, portion by portion. The question tells the filter in words, and how many there are. */
+/**
+ * Changes all deliveries that match the filter, portion by portion. The question has the filter in words, and the
+ * number of deliveries.
+ */
 export async function changeAll(verb: Verb, of: Filter, after: () => unknown): Promise<boolean> {
   const filter = chosen(verb, of);
   let many: string;

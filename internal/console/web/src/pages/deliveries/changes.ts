@@ -1,6 +1,6 @@
 import { texts } from "../../lib/preferences.svelte";
 
-/** The texts of what is done to deliveries, and of the sinks above them. */
+/** The texts of the operations on deliveries, and of the sinks above the list. */
 export const c = texts({
   en: {
     retry: "Try again",

@@ -10,14 +10,14 @@ export const states = ["pending", "sent", "failed", "timed_out", "canceled"] as 
 /** Which deliveries are listed. */
 export interface Filter {
   state: DeliveryState | "";
-  /** Only what a silence or an earlier delivery of its finding holds back. */
+  /** Only deliveries that a silence or an earlier delivery of the finding holds back. */
   held: boolean;
   sink: string;
   warehouse: string;
   type: string;
   rule: string;
   notice: string;
-  /** Why they were not sent. */
+  /** The cause why deliveries were not sent. */
   cause: string;
 }
 
@@ -35,7 +35,7 @@ export const noFilter: Filter = {
   cause: "",
 };
 
-/** The filter that the address tells. */
+/** Returns the filter in the address. */
 export function filterOf(query: URLSearchParams): Filter {
   const said = (name: string) => (query.get(name) ?? "").trim();
   const state = states.find((each) => each === said("state")) ?? "";
@@ -51,12 +51,12 @@ export function filterOf(query: URLSearchParams): Filter {
   };
 }
 
-/** Whether the filter leaves anything out. */
+/** Returns whether the filter leaves anything out. */
 export function narrows(filter: Filter): boolean {
   return filter.state !== "" || filter.held || names.some((name) => filter[name] !== "");
 }
 
-/** The filter as the list of the API takes it. */
+/** Returns the filter as the list of the API takes it. */
 export function queryOf(filter: Filter) {
   return {
     ...given(filter),
@@ -65,7 +65,7 @@ export function queryOf(filter: Filter) {
   };
 }
 
-/** What is true of a delivery of the filter besides its state. */
+/** Returns the set fields of the filter, without the state and `held`. */
 export function given(filter: Filter): Partial<Record<(typeof names)[number], string>> {
   return Object.fromEntries(names.filter((name) => filter[name] !== "").map((name) => [name, filter[name]]));
 }
@@ -75,7 +75,10 @@ export function deliveriesHref(filter: Partial<Record<keyof Filter | "delivery",
   return `/deliveries?${new URLSearchParams(filter)}`;
 }
 
-/** Whether a try at once could do anything: what has arrived needs none, and the inbox and queues try by themselves. */
+/**
+ * Returns whether a retry could have an effect. A sent delivery needs no retry. The inbox and queues try pending
+ * deliveries by themselves. A delivery expires with its notice, unless it is tried until it is sent.
+ */
 export function canRetry(delivery: Delivery, now: number): boolean {
   const outlives = delivery.strategy?.until === "sent";
   if (!outlives && delivery.expiresAt && Date.parse(delivery.expiresAt) <= now) return false;
@@ -87,7 +90,7 @@ export function canCancel(delivery: Delivery): boolean {
   return delivery.state === "pending";
 }
 
-/** Why a delivery that is pending is not on its way, the strongest reason first. */
+/** The reasons why a pending delivery waits, the strongest reason first. */
 export type Hold =
   | { why: "behind"; id: number | undefined }
   | { why: "silence"; id: string }
@@ -95,7 +98,10 @@ export type Hold =
   | { why: "asked"; until: string }
   | { why: "absent" };
 
-/** What holds a delivery back; nothing where it only waits for its time, or is being tried. */
+/**
+ * Returns the reason that holds a delivery back. Undefined if the delivery only waits for its time, or a node is trying
+ * it.
+ */
 export function holdOf(
   delivery: Delivery,
   sinks: readonly Sink[] | undefined,
@@ -113,7 +119,7 @@ export function holdOf(
   return undefined;
 }
 
-/** How a sink does, in a word. */
+/** The health of a sink. */
 export type Health = "ok" | "open" | "half_open" | "held" | "failing" | "down";
 
 export function healthOf(sink: Sink, now: number): Health {
@@ -124,7 +130,10 @@ export function healthOf(sink: Sink, now: number): Health {
   return push && push.breaker.failures > 0 ? "failing" : "ok";
 }
 
-/** Deliveries of a list that have left it since it was read: newer than the last that was read anew, and not in it. */
+/**
+ * Returns the ids of shown deliveries that have left the list. Such a delivery is missing in the latest first page, and
+ * is newer than the last delivery of that page.
+ */
 export function left(
   shown: readonly Delivery[],
   latest: readonly Delivery[],

@@ -3,7 +3,7 @@ import { preferences } from "../../lib/preferences.svelte";
 import type { Delivery } from "./model";
 import { t } from "./text";
 
-/** A strategy in words. */
+/** Describes a strategy in words. */
 export function strategyText(strategy: Delivery["strategy"]): string {
   if (!strategy) return t("untilTaken");
   if (strategy.kind === "timed") return t("timed", { within: strategy.within ?? "" });

@@ -1,10 +1,13 @@
 import { given, states, type Filter, type Sink } from "./model";
 import { t } from "./text";
 
-/** The most that sinks count of a state: it stands for so many or more. */
+/** Sinks count the deliveries of a state up to this number. The number stands for so many deliveries or more. */
 const bound = 10_000;
 
-/** How many deliveries are in a state, as far as the sinks tell: of all, or of the one of the filter. */
+/**
+ * Returns how many deliveries are in a state, for the sink of the filter or for all sinks. Undefined if the sinks do
+ * not tell.
+ */
 export function countOf(
   state: (typeof states)[number],
   filter: Filter,

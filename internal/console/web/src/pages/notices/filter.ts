@@ -1,4 +1,4 @@
-/** What the list is narrowed to, as the address has it. */
+/** The names of the filters in the address. */
 export const names = [
   "warehouse",
   "type",
@@ -18,7 +18,7 @@ export const spans = ["1h", "today", "24h", "7d"] as const;
 
 const hour = 3_600_000;
 
-/** From when a span is, as the API takes it; empty where it is none. */
+/** Returns the start of a span as the API takes it; empty for an unknown span. */
 export function fromOf(span: string, now: number): string {
   switch (span) {
     case "1h":
@@ -33,7 +33,7 @@ export function fromOf(span: string, now: number): string {
   return "";
 }
 
-/** The parameters of the search. A span that moves on with the time is counted from now. */
+/** Returns the parameters of the search. A span such as "24h" is counted back from now. */
 export function parameters(filter: Filter, now: number) {
   const { warehouse, type, rule, key, status, priority, span } = filter;
   const from = span === "own" ? rfcOf(filter.from) : fromOf(span, now);
@@ -50,7 +50,7 @@ export function parameters(filter: Filter, now: number) {
   };
 }
 
-/** A moment of an input, or of an address; empty where it is none. */
+/** Writes a moment of an input or of the address for the API; empty if the text is no moment. */
 function rfcOf(text: string): string {
   const moment = Date.parse(text);
   return Number.isNaN(moment) ? "" : rfc(moment);

@@ -3,7 +3,7 @@ import { write } from "../silences/matcher";
 
 type Trace = Schemas["NoticeTrace"];
 
-/** Something that happened to a notice, or to the finding that it tells of. */
+/** Something that happened to a notice or to its finding. */
 export type Happening =
   | { kind: "run"; id: string; at: string; run: Schemas["RuleRun"] }
   | { kind: "made"; id: string; at: string }
@@ -18,7 +18,7 @@ export type Happening =
   | { kind: "mark"; id: string; at: string; mark: Schemas["NoticeMark"] }
   | { kind: "expires"; id: string; at: string };
 
-/** What stands first of what happened at one moment. */
+/** The order of happenings at the same moment. */
 const order: Record<Happening["kind"], number> = {
   run: 0,
   made: 1,
@@ -28,7 +28,9 @@ const order: Record<Happening["kind"], number> = {
   expires: 5,
 };
 
-/** The whole life of a notice in the order of time, from the run that made it to those who have read it. */
+/**
+ * Returns the life of a notice in the order of time, from the run that made the notice to the users who have read it.
+ */
 export function timeline(trace: Trace): Happening[] {
   const { notice, run, episodeNotices, deliveries, items, marks } = trace;
   const all: Happening[] = [
@@ -59,7 +61,10 @@ export function timeline(trace: Trace): Happening[] {
   return all.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || order[a.kind] - order[b.kind]);
 }
 
-/** When a delivery arrived; of one that has not, when it is tried next, or when it began. */
+/**
+ * Returns when a delivery was sent. For a pending delivery, returns the time of its next attempt. Otherwise returns the
+ * time when the notice was made.
+ */
 function momentOf({ sentAt, state, nextAttempt }: Schemas["Delivery"], createdAt: string): string {
   return sentAt ?? (state === "pending" ? (nextAttempt ?? createdAt) : createdAt);
 }
@@ -68,13 +73,16 @@ function earlier(a: string, b: string): string {
   return Date.parse(a) < Date.parse(b) ? a : b;
 }
 
-/** What a notice tells of: one finding or group of a rule, many findings together, or something that a business system has sent. */
+/**
+ * Returns the subject of a notice: one finding or group, the rule (a digest of many findings), or the type (a business
+ * system has sent the notice).
+ */
 export function subjectOf({ id, rule, key }: Schemas["Notice"]): "finding" | "rule" | "type" {
   if (!rule) return "type";
   return key && !id.startsWith("nd_") ? "finding" : "rule"; // a digest has a key that no finding has
 }
 
-/** The address of a new silence of what a notice is about. */
+/** Returns the address of the form for a new silence of a notice's subject. */
 export function silenceOf(notice: Schemas["Notice"]): string {
   const { rule, type, warehouse, scope, key } = notice;
   const matchers = [rule ? `rule=${rule}` : `type=${type}`, `warehouse=${warehouse}`];
@@ -83,7 +91,7 @@ export function silenceOf(notice: Schemas["Notice"]): string {
   return `/silences?create=1&${matchers.map((text) => `matcher=${encodeURIComponent(text)}`).join("&")}`;
 }
 
-/** The address of what is known of the finding that a notice tells of. */
+/** Returns the address of the page that explains the finding of a notice. */
 export function whyOf({ rule, scope, key }: Schemas["Notice"]): string {
   const query = new URLSearchParams({ tab: "why", ...(scope && { scope }), key });
   return `/rules/${encodeURIComponent(rule)}?${query.toString()}`;

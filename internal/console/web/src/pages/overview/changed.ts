@@ -5,13 +5,16 @@ export interface Happened {
   id: string;
   at: string;
   object: string;
-  /** Who changed it and why, or what the run says. */
+  /** The author and the reason of a change, or the error of a run. */
   note: string;
   change?: Schemas["AuditChange"];
   failure?: { href: string };
 }
 
-/** Both together, the latest first. Runs of a rule in a scope that failed alike are one, with the time of the latest. */
+/**
+ * Returns the changes and the failed runs, the latest first. Runs of a rule and scope with the same error become one
+ * entry, with the time of the latest run.
+ */
 export function changed(
   runs: readonly Schemas["Failure"][],
   changes: readonly Schemas["AuditChange"][],

@@ -1,23 +1,23 @@
 import type { Schemas } from "../../api/client";
 
-/** Something that is wrong, with the way to where it can be looked at. */
+/** Something that is wrong, with a link to the page that shows it. */
 export interface Wrong {
-  /** Keeps its place in the list. */
+  /** Identifies the entry in the list. */
   id: string;
   tone: "bad" | "warn";
-  /** A text of this page and what fills it. */
+  /** A text of this page. `values` fills the text. */
   text: WrongText;
   values: Record<string, string | number>;
   /** What the server says about it. */
   error?: string | undefined;
   /** Since when it is so. */
   since?: string | undefined;
-  /** That was noted by the machine's clock: of parts, breakers and queues. */
+  /** `since` is by the machine's clock: for parts, breakers and queues. */
   machine?: boolean;
   href?: string;
 }
 
-/** What somebody can do about it: a text of this page. */
+/** The text of a link: a text of this page. */
 export type WayText = "toRules" | "toDeliveries" | "toQueue" | "toSubscriptions";
 
 export type WrongText =
@@ -65,7 +65,7 @@ const parts: Record<Schemas["Health"]["part"], WrongText> = {
   scopes: "wrongScopes",
 };
 
-/** All that is wrong, the worst first. */
+/** Returns all that is wrong, the worst first. */
 export function wrong(overview: Overview): Wrong[] {
   const all = [
     ...parted(overview),
@@ -79,14 +79,14 @@ export function wrong(overview: Overview): Wrong[] {
   return [...all.filter((each) => each.tone === "bad"), ...all.filter((each) => each.tone === "warn")];
 }
 
-/** The way that a link leads. */
+/** Returns the text of a link. */
 export function way(href: string): WayText {
   if (href.startsWith("/deliveries")) return "toDeliveries";
   if (href.startsWith("/queues")) return "toQueue";
   return href.startsWith("/subscriptions") ? "toSubscriptions" : "toRules";
 }
 
-/** Since when the oldest of them is, and by which clock; undefined where none says. */
+/** Returns the earliest `since` and its clock; undefined if no entry has one. */
 export function oldest(all: readonly Wrong[]): { at: string; machine: boolean } | undefined {
   const [first] = all
     .flatMap(({ since, machine = false }) => (since ? [{ at: since, machine }] : []))
@@ -161,7 +161,7 @@ function ruled({ rules, problems, problemsSince, paused }: Overview): Wrong[] {
   return found;
 }
 
-/** Sinks that take nothing, but for those that health has told of already. */
+/** Returns sinks that take no deliveries, except the sinks that `health` already has. */
 function sunk({ sinks, health }: Overview): Wrong[] {
   return sinks
     .filter((sink) => !sink.ok && !health.some((part) => !part.ok && part.name === sink.name))
@@ -180,7 +180,7 @@ function sunk({ sinks, health }: Overview): Wrong[] {
 /** For how many seconds a delivery may wait, as the alert TallymanDeliveriesLate says. */
 const oldestWell = 600;
 
-/** Sinks whose oldest delivery has waited for too long, whatever they say of themselves. */
+/** Returns sinks whose oldest delivery has waited too long, even if the sink says that it is well. */
 function waiting({ sinks }: Overview): Wrong[] {
   return sinks
     .filter((sink) => (sink.oldestSeconds ?? 0) >= oldestWell)
@@ -194,7 +194,7 @@ function waiting({ sinks }: Overview): Wrong[] {
     }));
 }
 
-/** Sinks that have given up deliveries, until somebody tries those again or cancels them. */
+/** Returns sinks with failed deliveries, which wait until an operator retries them. */
 function failed({ sinks }: Overview): Wrong[] {
   return sinks
     .filter(({ deliveries }) => deliveries.failed > 0)
@@ -239,7 +239,10 @@ function queued({ queues }: Overview): Wrong[] {
   });
 }
 
-/** Nodes that run another program or other rules, since the later of both began to run its own. */
+/**
+ * Returns nodes that run another version or other rules than the answering node. They differ since the later of the two
+ * nodes changed.
+ */
 function noded({ nodes, node }: Overview): Wrong[] {
   const own = nodes.find(({ name }) => name === node)?.changed ?? "";
   return nodes

@@ -7,8 +7,8 @@ interface Exact {
 }
 
 /**
- * Reads JSON without rounding its numbers: those that a JavaScript number cannot hold are kept as they are written, and
- * JSON.stringify writes them so again. Browsers that cannot do that round them.
+ * Reads JSON without rounding its numbers. A number that a JavaScript number cannot hold keeps its text, and
+ * JSON.stringify writes the same text again. A browser without JSON.rawJSON rounds such numbers.
  */
 export function parseExactly(text: string): unknown {
   const json = JSON as unknown as Exact;

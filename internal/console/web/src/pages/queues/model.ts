@@ -6,10 +6,13 @@ export type Item = Schemas["Item"];
 export type Move = Schemas["Move"];
 export type ItemState = Item["state"];
 
-/** What the items of a queue are listed by: ready ones for one worker alone stand apart from those that anybody may take. */
+/**
+ * The lists of waiting items. The list "assigned" has the ready items for one worker alone, apart from the items that
+ * any worker may take.
+ */
 export const waiting = ["ready", "assigned", "leased", "delayed", "suspended", "stored", "dead"] as const;
 export const ended = ["done", "removed", "refused"] as const;
-/** Of the dead items, those that wait for an operator since the ledger was restored. */
+/** The list of dead items that wait for an operator since the ledger was restored. */
 export const withheld = "withheld";
 export type ListState = (typeof waiting)[number] | typeof withheld | (typeof ended)[number];
 
@@ -17,28 +20,28 @@ export function isListState(text: string | null): text is ListState {
   return [...waiting, withheld, ...ended].some((state) => state === text);
 }
 
-/** Whether items of a list can be taken out by their places in it. */
+/** Returns whether items of a list can be removed by their ranks. */
 export function hasRanges(state: ListState): boolean {
   return state !== "leased" && waiting.some((each) => each === state);
 }
 
-/** How many items of a warehouse are in some states together. */
+/** Returns how many items of a warehouse are in any of the states. */
 export function warehouseDepth(depth: Depth, states: readonly (typeof waiting)[number][]): number {
   return states.reduce((sum, state) => sum + depth[state], 0);
 }
 
-/** How many items of a state there are, of one warehouse or of all. */
+/** Returns how many items of a state there are, of one warehouse or of all. */
 export function depthOf(queue: Queue, state: (typeof waiting)[number], warehouse: string): number {
   if (!warehouse) return queue[state];
   return queue.warehouses.find((depth) => depth.warehouse === warehouse)?.[state] ?? 0;
 }
 
-/** When something comes by itself, in ms: the lease ends, or the item is ready again. */
+/** Returns when the lease of an item ends, or when the item is ready again, in ms. Undefined if neither comes. */
 export function comesAt(item: Item): number | undefined {
   return item.remainingSeconds === undefined || !item.due ? undefined : Date.parse(item.due);
 }
 
-/** What an item is about, in a line: its title, or its plain fields. */
+/** Describes an item in a line: the title in the payload, or the payload's plain fields. */
 export function summary(payload: unknown): string {
   if (payload === null || typeof payload !== "object") return String(payload);
   if (Array.isArray(payload)) return payload.map(summary).join(", ");
@@ -50,7 +53,7 @@ export function summary(payload: unknown): string {
     .join(" · ");
 }
 
-/** What an item is called: the title of its notice in the reader's language, or what its payload says of itself. */
+/** Returns the title of the item's notice in the reader's language, or a description of the payload. */
 export function titled({ title, payload }: Item): string {
   return title || summary(payload);
 }
@@ -58,7 +61,7 @@ export function titled({ title, payload }: Item): string {
 /** The most bytes of a payload. */
 export const maxPayload = 64 * 1024;
 
-/** What stands in the way of a payload: it is no JSON (and why), or too long. Nothing where it is fine. */
+/** Returns the fault of a payload: it is no JSON (and why), or it is too long. Undefined for a valid payload. */
 export function payloadFault(text: string): { fault: "json"; why: string } | { fault: "size" } | undefined {
   let compact: string;
   try {
@@ -69,7 +72,10 @@ export function payloadFault(text: string): { fault: "json"; why: string } | { f
   return new TextEncoder().encode(compact).length > maxPayload ? { fault: "size" } : undefined;
 }
 
-/** Items of a list that have gone elsewhere since it was read: they stood before one that is still there, or the list ends. */
+/**
+ * Returns the ids of shown items that have left the list since it was read. Such an item is missing in the latest list,
+ * and the latest list is complete or still has an item behind it.
+ */
 export function movedOn(
   shown: readonly { id: string }[],
   latest: readonly { id: string }[],

@@ -2,7 +2,7 @@ import type { Schemas } from "../../api/client";
 import type { Operation } from "../../api/session.svelte";
 import type { Item, ItemState } from "./model";
 
-/** What can be done with items. wake: back from where they wait, at once. */
+/** The operations on items. wake makes a delayed, suspended or stored item ready at once. */
 export const kinds = [
   "assign",
   "wake",
@@ -18,23 +18,23 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What somebody says besides. */
+/** The inputs of an operation. */
 export interface Terms {
   worker: string;
   days: number;
-  /** fail: before it is ready again; extend: until the lease ends. */
+  /** fail: the time until the item is ready again; extend: the time until the lease ends. */
   span: string;
   note: string;
-  /** set: 0 = it stays as it is. */
+  /** set: 0 = the priority stays as it is. */
   priority: number;
-  /** set: "" = it stays as it is, noOrder takes it away. */
+  /** set: "" = the order stays as it is; noOrder removes the order. */
   order: string;
 }
 
-/** A step takes so many operations. */
+/** The most operations of a step. */
 export const mostSelected = 1_000;
 
-/** Takes the order of an item away. */
+/** The input that removes the order of an item. */
 export const noOrder = "none";
 
 const open: readonly Kind[] = ["assign", "suspend", "store", "set", "finish", "remove"];
@@ -51,7 +51,7 @@ const byState: Record<ItemState, readonly Kind[]> = {
   refused: [],
 };
 
-/** The operation of the API behind a kind, for an item: what is leased is ended, and the like, in the name of its attempt. */
+/** Returns the operation of the API for a kind and an item. For a leased item, finish acks the attempt. */
 export function operationOf(kind: Kind, item: Item): Operation {
   const leased = item.state === "leased";
   switch (kind) {
@@ -66,7 +66,10 @@ export function operationOf(kind: Kind, item: Item): Operation {
   }
 }
 
-/** What may be done with an item as it stands. Who is no operator touches only what is leased, by its attempt. */
+/**
+ * Returns the operations that are allowed on an item in its state. A user who is no operator may change leased items
+ * only, by their attempt.
+ */
 export function allowed(item: Item, may: (operation: Operation) => boolean): readonly Kind[] {
   const operates = may("finish-item");
   return byState[item.state].filter(
@@ -74,7 +77,7 @@ export function allowed(item: Item, may: (operation: Operation) => boolean): rea
   );
 }
 
-/** What may be done with one of several items, at least. */
+/** Returns the operations that are allowed on at least one of several items. */
 export function allowedOfAny(
   items: readonly Item[],
   may: (operation: Operation) => boolean,
@@ -82,7 +85,7 @@ export function allowedOfAny(
   return kinds.filter((kind) => items.some((item) => allowed(item, may).includes(kind)));
 }
 
-/** The operation as a step has it. */
+/** Returns the operation as a step takes it. */
 export function opOf(kind: Kind, item: Item, terms: Terms): Schemas["Op"] {
   const leased = item.state === "leased";
   const op = (name: Schemas["Op"]["op"], more: Partial<Schemas["Op"]> = {}): Schemas["Op"] => ({
@@ -125,8 +128,8 @@ export function opOf(kind: Kind, item: Item, terms: Terms): Schemas["Op"] {
 }
 
 /**
- * What takes an assignment or a set back: the items go to those who had them before, or get the priority and the order that they had. What was leased
- * has been passed on for good.
+ * Returns the operations that undo an assignment or a set. The items go back to their assignees, or get their old
+ * priority and order. An assignment of leased items has no undo.
  */
 export function undoOf(kind: Kind, items: readonly Item[], note: string): Schemas["Op"][] | undefined {
   if (kind === "set")
@@ -159,7 +162,7 @@ export function tally(results: readonly Schemas["Result"][]): Tally {
   return { done, refused };
 }
 
-/** Whether a text is a duration as the API takes it: "90s", "1h30m", "2d". */
+/** Returns whether a text is a duration as the API takes it: "90s", "1h30m", "2d". */
 export function isSpan(text: string): boolean {
   const part = (unit: string) => `(\\d+(\\.\\d+)?${unit})?`;
   return text.trim() !== "" && new RegExp(`^${["d", "h", "m", "s"].map(part).join("")}$`).test(text.trim());

@@ -5,7 +5,10 @@ import { isSpan } from "./operations";
 export type QueueSettings = Schemas["QueueSettings"];
 export type Change = Schemas["SettingsAsk"];
 
-/** What operators have set; what is undefined is as the configuration says. No limit of attempts is 0. */
+/**
+ * The settings that operators have set. A setting that is undefined comes from the configuration. 0 = no limit of
+ * attempts.
+ */
 export interface Live {
   lease?: string | undefined;
   maxAttempts?: number | undefined;
@@ -21,7 +24,10 @@ export function liveOf({ inForce, live }: QueueSettings): Live {
   );
 }
 
-/** The request that makes one of the other; undefined where both are the same. Settings that are the same are not in it: somebody else may change them. */
+/**
+ * Returns the request that changes `was` to `is`; undefined if both are the same. The request leaves out equal
+ * settings, because somebody else may change them.
+ */
 export function changeOf(was: Live, is: Live): Change | undefined {
   const changed = settingNames.filter((name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]));
   if (changed.length === 0) return undefined;
@@ -37,7 +43,7 @@ export interface Written {
 }
 export type Draft = Record<SettingName, Written>;
 
-/** What the form begins with. */
+/** Returns the first content of the form. */
 export function draftOf(settings: QueueSettings): Draft {
   const { lease, maxAttempts, suspendSteps } = settings.inForce;
   const written = (name: SettingName, text: string) => ({ configured: !settings.live.includes(name), text });
@@ -56,7 +62,7 @@ const bounds: Record<"lease" | "suspendSteps", readonly [number, number]> = {
   suspendSteps: [1_000, 366 * day],
 };
 
-/** What is written, and which settings are not as they may be. */
+/** Returns the settings in the form, and the names of the settings that are not valid. */
 export function readDraft(draft: Draft): { live: Live; faults: SettingName[] } {
   const steps =
     draft.suspendSteps.text.trim() === ""
@@ -82,11 +88,11 @@ export function readDraft(draft: Draft): { live: Live; faults: SettingName[] } {
 
 function isWithin(name: keyof typeof bounds, text: string): boolean {
   if (!isSpan(text)) return false;
-  const lasts = span(text.trim()); // not of fractions, which the server looks at
+  const lasts = span(text.trim()); // undefined for fractions, which the server checks
   return lasts === undefined || (lasts >= bounds[name][0] && lasts <= bounds[name][1]);
 }
 
-/** A duration as the API writes it, with its days: 36h30m is 1d12h30m. */
+/** Returns a duration of the API with its days: 36h30m is 1d12h30m. */
 export function inDays(text: string): string {
   const [, hours = "", rest = ""] = /^(\d+)h(.*)$/.exec(text) ?? [];
   const days = Math.floor(Number(hours) / 24);

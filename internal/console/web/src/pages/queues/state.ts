@@ -1,13 +1,16 @@
 import { searchParams } from "sv-router";
 import { route } from "../../shell/routes";
 
-/** A part of the page's address. It keeps its last value while the page is left. */
+/**
+ * Returns a function that reads a part of the page's address. The part keeps its last value while the user leaves the
+ * page.
+ */
 export function part(name: "queue" | "id"): () => string {
   let last = "";
   return () => (last = route.params[name] || last);
 }
 
-/** Whether the test twins are shown, as the address says. */
+/** Returns whether the address asks for the test twins. */
 export function isTwin(): boolean {
   return searchParams.toURLSearchParams().get("test") === "true";
 }

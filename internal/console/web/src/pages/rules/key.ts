@@ -1,4 +1,4 @@
-/** A key as people say it: its values, without the marks of JSON. What is no JSON array is said as it is. */
+/** Writes a key for people: its values, without the marks of JSON. A key that is no JSON array stays as it is. */
 export function keyText(key: string): string {
   try {
     const values: unknown = JSON.parse(key);

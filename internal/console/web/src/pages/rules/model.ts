@@ -7,7 +7,7 @@ export type Switch = Schemas["Switch"];
 export type Run = Schemas["RuleRun"];
 export type Problem = Schemas["FileProblem"];
 
-/** How a rule in a scope is, the worst first: what somebody has to do something about. */
+/** The healths of a rule in a scope, the most urgent first. */
 export const healths = ["failing", "unverified", "late", "degraded", "waiting", "ok", "disabled"] as const;
 export type Health = (typeof healths)[number];
 
@@ -16,7 +16,7 @@ interface Look {
   icon: IconName;
 }
 
-/** How each health looks; the icon says it to those who see no colours. */
+/** How each health looks. The icon shows it to readers who see no colours. */
 export const looks: Record<Health | "failed" | "skipped", Look> = {
   ok: { tone: "good", icon: "check" },
   degraded: { tone: "warn", icon: "warning" },
@@ -29,33 +29,36 @@ export const looks: Record<Health | "failed" | "skipped", Look> = {
   skipped: { tone: "neutral", icon: "right" },
 };
 
-/** Whether every rule is stopped, whatever is switched besides. */
+/** Returns whether all rules are paused, whatever the other switches are. */
 export function paused(scope: Scope): boolean {
   return scope.switch?.rule === "*";
 }
 
-/** Whether it delivers to its shadow inbox only: its file says so, and nobody has promoted it. */
+/** Returns whether a rule delivers to its shadow inbox only: its file says so, and nobody has promoted the rule. */
 export function inShadow(scope: Scope): boolean {
   return scope.shadow === true && scope.promoted === undefined;
 }
 
-/** What somebody has said of this rule: in this scope, or as a whole. A pause of all rules is none of its own. */
+/** Returns the switch of this rule, in this scope or as a whole. A pause of all rules is no switch of this rule. */
 export function ownSwitch(scope: Scope): Switch | undefined {
   return paused(scope) ? undefined : scope.switch;
 }
 
-/** The file's name without its folders: what tells files apart. */
+/** Returns a file's name without its folders, which is enough to tell files apart. */
 export function base(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Where a problem is, as compilers say it: "stock.yaml:12:7". */
+/** Returns the place of a problem as compilers write it: "stock.yaml:12:7". */
 export function place(problem: Problem): string {
   if (problem.line === 0) return base(problem.file);
   return [base(problem.file), problem.line, problem.col].filter((part) => part !== "").join(":");
 }
 
-/** A link that is safe to follow: rules are written by many, and not all schemes lead to pages. */
+/**
+ * Returns an address that is safe to follow: many people write rules, and not all schemes lead to pages. Undefined for
+ * any other address.
+ */
 export function webLink(address: string | undefined): string | undefined {
   if (!address || !URL.canParse(address)) return undefined;
   const { protocol, href } = new URL(address);

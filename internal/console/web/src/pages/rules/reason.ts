@@ -3,7 +3,7 @@ import { preferences } from "../../lib/preferences.svelte";
 import { paused, type Scope } from "./model";
 import { t } from "./text";
 
-/** Why the health of a rule in a scope is as it is; nothing where there is nothing to say. */
+/** Returns the reason for the health of a rule in a scope; undefined if there is nothing to say. */
 export function reasonOf(scope: Scope): string | undefined {
   switch (scope.health) {
     case "ok":

@@ -1,6 +1,6 @@
 import { tag, type Locale } from "../../lib/text";
 
-/** How often and when a cron fires, in words that can be said: the shapes that people use for windows. */
+/** When a cron fires, in the forms that people use for windows. */
 export type Spoken =
   | { kind: "day"; time: string }
   | { kind: "week"; time: string; days: string }
@@ -16,7 +16,7 @@ const shorthand: Readonly<Record<string, string>> = {
 };
 const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/** Puts a cron into words; undefined where it is none, or too odd for them. */
+/** Puts a cron into words; undefined if the text is no cron, or if the cron has another form. */
 export function spoken(locale: Locale, cron: string): Spoken | undefined {
   const fields = (shorthand[cron.trim()] ?? cron).trim().split(/\s+/);
   if (fields.length === 6 && fields[0] === "0") fields.shift();
@@ -49,7 +49,7 @@ export function spoken(locale: Locale, cron: string): Spoken | undefined {
 const within = (text: string, least: number, most: number) =>
   /^\d{1,2}$/.test(text) && Number(text) >= least && Number(text) <= most;
 
-/** The values of a field such as 1-5 or 1,3,6; undefined where it is none. */
+/** Returns the values of a field such as 1-5 or 1,3,6; undefined for any other form. */
 function list(field: string, value: (text: string) => number): number[] | undefined {
   const all: number[] = [];
   for (const part of field.split(",")) {

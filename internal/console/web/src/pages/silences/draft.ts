@@ -1,15 +1,15 @@
 import type { Schemas } from "../../api/client";
 import { parse, write, type Matcher } from "./matcher";
 
-/** A silence as a form has it. Times are of the reader's own zone, as inputs write them. */
+/** A silence in a form. Times are in the reader's own timezone, as inputs write them. */
 export interface Draft {
   matchers: Matcher[];
   recurring: boolean;
   /** Empty = now. */
   from: string;
-  /** A duration; empty = `until` says it. */
+  /** A duration; empty = `until` gives the end. */
   lasts: string;
-  /** Empty = for ever, which only a window may be. */
+  /** Empty = no end, which only a recurring window may have. */
   until: string;
   cron: string;
   duration: string;
@@ -32,7 +32,7 @@ export function blank(texts: readonly string[] = []): Draft {
   };
 }
 
-/** A draft with what a silence says. What of it has passed already begins now. */
+/** Returns a draft with the fields of a silence. A beginning in the past becomes now. */
 export function draftOf(silence: Schemas["Silence"], now: number): Draft {
   const draft = blank(silence.matchers);
   const { window, until } = silence;
@@ -49,7 +49,7 @@ export function draftOf(silence: Schemas["Silence"], now: number): Draft {
   return draft;
 }
 
-/** What the API is asked for. */
+/** Returns the request for the API. */
 export function fieldsOf(draft: Draft): Schemas["SilenceFields"] {
   const matchers = draft.matchers.filter((each) => each.name.trim() !== "" || each.value !== "").map(write);
   const fields: Schemas["SilenceFields"] = { matchers };
@@ -68,7 +68,7 @@ export function fieldsOf(draft: Draft): Schemas["SilenceFields"] {
   return fields;
 }
 
-/** What brings a silence back that was just ended: the same, with the rest of its time. */
+/** Returns the request that restores a silence that was just ended, with the rest of its time. */
 export function restOf(silence: Schemas["Silence"], now: number): Schemas["SilenceFields"] {
   const { matchers, until, window, comment, from } = silence;
   return {
@@ -80,7 +80,7 @@ export function restOf(silence: Schemas["Silence"], now: number): Schemas["Silen
   };
 }
 
-/** A moment as an input of date and time writes it. */
+/** Writes a moment as an input of date and time does. */
 export function local(at: string): string {
   const moment = new Date(at);
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

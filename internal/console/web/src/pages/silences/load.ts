@@ -8,7 +8,7 @@ export async function expire(id: string): Promise<Schemas["Silence"]> {
   return body(api.POST("/api/v1/silences/{id}/expire", { params: { path: { id } } }));
 }
 
-/** All rules, and the values that conditions may have by the names of what they compare. */
+/** Returns all rules, and the known values of conditions by the name that a condition compares. */
 export async function rulesAndValues(): Promise<{
   rules: Schemas["Rule"][];
   values: Record<string, string[]>;

@@ -9,10 +9,10 @@ export interface Matcher {
   value: string;
 }
 
-/** Names that are not those of labels. */
+/** The names in conditions that are not names of labels. */
 export const names = ["rule", "type", "warehouse", "scope", "key"] as const;
 
-/** Reads a condition as the API writes it; undefined where it is none. */
+/** Reads a condition as the API writes it; undefined if the text is no condition. */
 export function parse(text: string): Matcher | undefined {
   const at = text.search(/[=!]/);
   if (at < 1) return undefined;
@@ -22,7 +22,7 @@ export function parse(text: string): Matcher | undefined {
   return { name: text.slice(0, at).trim(), op, value: unquote(rest.slice(op.length).trim()) };
 }
 
-/** Writes a condition so that the API reads the same. */
+/** Writes a condition so that the API reads the same condition. */
 export function write({ name, op, value }: Matcher): string {
   const trimmed = name.trim();
   const plain = value === value.trim() && !value.startsWith('"') && !(op === "=" && value.startsWith("~"));

@@ -2,7 +2,10 @@ import type { Schemas } from "../../api/client";
 import { session } from "../../api/session.svelte";
 import { parse } from "./matcher";
 
-/** Whether the silence is the caller's to end: who does not see all warehouses may end those that name one of his. */
+/**
+ * Returns whether the user may end the silence. A user without all warehouses may end the silences that name one of the
+ * user's warehouses.
+ */
 export function mine(silence: Schemas["Silence"]): boolean {
   if (session.everywhere) return true;
   return silence.matchers.some((text) => {

@@ -1,20 +1,22 @@
 import type { Schemas } from "../../api/client";
 import type { Matcher } from "./matcher";
 
-/** What a silence would hold back now, as far as the rules tell. */
+/** The rules and findings that a silence would hold back now, as far as the rules tell. */
 export interface Reach {
   rules: number;
   /** Findings that fire in the scopes that match. */
   firing: number;
-  /** Of those findings only the ones with a key count, which the rules do not tell. */
+  /**
+   * There are conditions on keys, so the silence holds back fewer of these findings. The rules do not tell how many.
+   */
   ofKeys: boolean;
-  /** Rules that may match: they take the warehouse from their rows. */
+  /** Rules that may match, because they take the warehouse from their rows. */
   perhaps: number;
 }
 
 type Verdict = "yes" | "no" | "perhaps";
 
-/** Counts what matches; undefined where an expression can only be judged by the server. */
+/** Counts the rules and findings that match; undefined if only the server can judge an expression. */
 export function reach(matchers: readonly Matcher[], rules: readonly Schemas["Rule"][]): Reach | undefined {
   let judges: ((rule: Schemas["Rule"], scope: string) => Verdict)[];
   try {

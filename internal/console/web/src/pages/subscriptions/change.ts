@@ -4,7 +4,7 @@ import { bare, everywhere, remove as drop, type Subscription } from "./load";
 import { own, type Cell } from "./matrix";
 import { t } from "./text";
 
-/** How a subscription is told: who gets which type where. */
+/** The names in the texts about a subscription: who gets which type. */
 export interface Told {
   who: string;
   type: string;
@@ -13,19 +13,19 @@ export interface Told {
 const where = (warehouse: string) => (warehouse === everywhere ? t("all") : warehouse);
 const words = (told: Told, { warehouse }: Subscription) => ({ ...told, warehouse: where(warehouse) });
 
-/** Adds a subscription; true where it was not there before. */
+/** Adds a subscription. Returns true if the subscription is new. */
 export async function put(subscription: Subscription): Promise<boolean> {
   const { response } = await api.POST("/api/v1/subscriptions", { body: bare(subscription) });
   return response.status === 201;
 }
 
-/** Says that a subscription was added, and offers the way back where there is one. */
+/** Says that a subscription was added. Offers an undo if the subscription is new. */
 export function sayAdded(subscription: Subscription, told: Told, fresh: boolean, after: () => unknown): void {
   if (fresh) actions.say("good", t("added", words(told, subscription)), () => drop(subscription), after);
   else actions.say("good", t("present", words(told, subscription)));
 }
 
-/** Takes a subscription away; it can be put back. */
+/** Removes a subscription. The undo adds it again. */
 export async function take(subscription: Subscription, told: Told, after: () => unknown): Promise<boolean> {
   return actions.run({
     run: () => drop(subscription),
@@ -35,7 +35,7 @@ export async function take(subscription: Subscription, told: Told, after: () => 
   });
 }
 
-/** Adds or takes away the subscription of a cell itself, whatever it inherits. */
+/** Adds or removes the cell's own subscription, whatever the cell inherits. */
 export async function toggle(
   cell: Cell,
   subscription: Subscription,
@@ -59,7 +59,7 @@ export async function toggle(
   });
 }
 
-/** Takes the list of a source that waits: the one that is shown, and no other. */
+/** Confirms the waiting list of a source: exactly the list that is shown. */
 export async function confirm(
   origin: string,
   list: Schemas["WaitingList"],
@@ -84,7 +84,7 @@ export async function confirm(
   });
 }
 
-/** Makes the subscriptions of a source that is not asked any more ones that people change. */
+/** Releases the subscriptions of a source that is no longer asked, so that people can change them. */
 export async function release(origin: Schemas["Origin"], after: () => unknown): Promise<boolean> {
   return actions.run({
     ask: {

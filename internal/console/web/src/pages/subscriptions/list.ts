@@ -1,11 +1,11 @@
 import type { Subscription } from "./load";
 
-/** What is wrong with a line of a list that somebody pastes. */
+/** A fault in a line of a pasted list. */
 export interface Trouble {
-  /** From 1; in JSON the place in the list. */
+  /** From 1; in JSON the place in the list. 0 = the whole list. */
   line: number;
   what: "json" | "columns" | "type" | "warehouse" | "subscriber" | "many";
-  /** What was found. */
+  /** The text that was found. */
   found: string;
 }
 
@@ -16,12 +16,12 @@ export interface Read {
 }
 
 const names = ["type", "warehouse", "subscriber"] as const;
-/** The API takes no more at once. */
+/** The most subscriptions that the API takes at once. */
 export const most = 10_000;
 
 /**
- * Reads a list of subscriptions: JSON as the API gives it, or CSV with or without a line of titles; commas, semicolons
- * and tabs separate. What stands there twice is taken once.
+ * Reads a list of subscriptions: JSON as the API gives it, or CSV with or without a line of titles. Commas, semicolons
+ * or tabs separate the cells. A subscription that stands there twice is taken once.
  */
 export function read(text: string, types: ReadonlySet<string>): Read {
   const trimmed = text.trim();
@@ -92,7 +92,7 @@ function rowOf(value: (name: string) => unknown): Subscription {
   return { type: text("type"), warehouse: text("warehouse"), subscriber: text("subscriber") };
 }
 
-/** The cells of a line; a quoted one may have the separator in it, and "" for a quote. */
+/** Returns the cells of a line. A quoted cell may have the separator in it, and "" for a quote. */
 function cells(line: string, separator: string): string[] {
   const found: string[] = [];
   let cell = "";

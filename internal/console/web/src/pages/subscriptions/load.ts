@@ -1,7 +1,7 @@
 import { api, body, type Schemas } from "../../api/client";
 import { session } from "../../api/session.svelte";
 
-/** A subscription; of a list with its origin, and a warning where no rule serves it. */
+/** A subscription. In a list it has its origin, and a warning if no rule serves it. */
 export type Subscription = Schemas["Subscription"] &
   Pick<Schemas["ListedSubscription"], "origin" | "warning">;
 export type Subscriber = Schemas["Subscriber"];
@@ -9,7 +9,7 @@ export type Subscriber = Schemas["Subscriber"];
 /** Stands for every warehouse. */
 export const everywhere = "*";
 
-/** What a list asks for; whatever is left out is not asked. */
+/** The filter of a list. A field that is left out does not filter. */
 export interface Asked {
   type?: string;
   warehouse?: string;
@@ -23,10 +23,13 @@ export interface Listed {
 }
 
 const page = 1_000;
-/** As many as an import takes at once. */
+/** The most subscriptions that an import takes at once. */
 export const chunk = 10_000;
 
-/** Reads subscriptions, `most` at most. Whoever is not for all warehouses is asked for each of his own. */
+/**
+ * Loads subscriptions, `most` at most. For a user without all warehouses, the API is asked for each of the user's
+ * warehouses.
+ */
 export async function subscriptions(asked: Asked, most: number, signal?: AbortSignal): Promise<Listed> {
   const found: Subscription[] = [];
   for (const warehouse of warehousesOf(asked)) {
@@ -43,7 +46,7 @@ export async function subscriptions(asked: Asked, most: number, signal?: AbortSi
   return { subscriptions: found, more: false };
 }
 
-/** The warehouses to ask for: undefined is all at once. */
+/** Returns the warehouses to ask for; undefined = all at once. */
 function warehousesOf(asked: Asked): (string | undefined)[] {
   const own = session.me?.warehouses ?? [];
   if (session.everywhere) return [asked.warehouse];
@@ -51,10 +54,10 @@ function warehousesOf(asked: Asked): (string | undefined)[] {
   return own.length > 0 ? own : [undefined]; // the API says what is missing
 }
 
-/** Whether the token may see the address book, which is for tokens of all warehouses. */
+/** Returns whether the token may see the address book, which is for tokens of all warehouses. */
 export const seesBook = (): boolean => session.everywhere && session.may("list-subscribers");
 
-/** The whole address book; empty for those who may not see it. */
+/** Returns the whole address book; empty if the user may not see it. */
 export async function subscribers(signal?: AbortSignal): Promise<Subscriber[]> {
   if (!seesBook()) return [];
   const found: Subscriber[] = [];
@@ -68,13 +71,13 @@ export async function subscribers(signal?: AbortSignal): Promise<Subscriber[]> {
   return found;
 }
 
-/** The sources that subscriptions come from; none for those who may not see them. */
+/** Returns the sources of subscriptions; empty if the user may not see them. */
 export async function origins(signal?: AbortSignal): Promise<Schemas["Origin"][]> {
   if (!session.everywhere || !session.may("list-subscription-origins")) return [];
   return (await body(api.GET("/api/v1/subscriptions/origins", { signal: signal ?? null }))).origins;
 }
 
-/** The scopes of the rules: a scope is a warehouse as far as subscriptions go. */
+/** Returns the scopes of the rules. For subscriptions, a scope is a warehouse. */
 export async function scopes(signal?: AbortSignal): Promise<string[]> {
   if (!session.may("list-rules")) return [];
   const found = new Set<string>();
@@ -88,10 +91,10 @@ export async function scopes(signal?: AbortSignal): Promise<string[]> {
   return [...found];
 }
 
-/** A subscription as it is sent: what a list says of it is no part of it. */
+/** Returns a subscription as it is sent, without the fields that only a list has. */
 export const bare = ({ type, warehouse, subscriber }: Subscription) => ({ type, warehouse, subscriber });
 
-/** Adds subscriptions; those that are there already stay. */
+/** Adds subscriptions. Existing subscriptions stay. */
 export async function addAll(list: readonly Subscription[]): Promise<void> {
   for (let from = 0; from < list.length; from += chunk) {
     await api.POST("/api/v1/subscriptions/import", {

@@ -2,20 +2,21 @@ import type { Type } from "../types/form";
 import { everywhere, type Subscriber, type Subscription } from "./load";
 
 /**
- * How a subscriber has a type in a warehouse. here: subscribed in it. inherited: subscribed for all warehouses. both: the
- * one and the other, so that it stays when the one for all is removed.
+ * How a subscriber gets a type in a warehouse. here: by a subscription in the warehouse. inherited: by a subscription
+ * for all warehouses. both: by both, so that the subscriber still gets the type when the subscription for all is
+ * removed.
  */
 export type Cell = "none" | "here" | "inherited" | "both";
 
-/** Whoever may be subscribed: a column. */
+/** A subscriber: a column of the matrix. */
 export interface Who {
   id: string;
   kind: "role" | "user";
-  /** As the address book calls it; otherwise its id without the kind. */
+  /** The name in the address book, or else the id without the kind. */
   name: string;
 }
 
-/** What is subscribed in one warehouse, ready to be asked cell by cell. */
+/** The subscriptions of one warehouse, ready to be read cell by cell. */
 export class Matrix {
   readonly #here = new Set<string>();
   readonly #all = new Set<string>();
@@ -33,7 +34,7 @@ export class Matrix {
     }
   }
 
-  /** The source that a cell's own subscription comes from; undefined where somebody made it by hand. */
+  /** Returns the source of a cell's own subscription; undefined if somebody made the subscription by hand. */
   origin(type: string, subscriber: string): string | undefined {
     return this.#origins.get(keyOf(type, subscriber));
   }
@@ -50,19 +51,22 @@ function keyOf(type: string, subscriber: string): string {
   return `${type}\n${subscriber}`;
 }
 
-/** What a cell becomes when its own subscription is added or removed. */
+/** Returns the state of a cell after its own subscription was added or removed. */
 export function toggled(cell: Cell): Cell {
   return ({ none: "here", here: "none", inherited: "both", both: "inherited" } as const)[cell];
 }
 
-/** Whether a cell has a subscription of its own, which toggling removes. */
+/** Returns whether a cell has a subscription of its own, which a toggle removes. */
 export function own(cell: Cell): boolean {
   return cell === "here" || cell === "both";
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true });
 
-/** Everybody who is known, by id: those who are subscribed anywhere and those in the address book; roles come first. */
+/**
+ * Returns all known subscribers by id: everybody with a subscription, and everybody in the address book. Roles come
+ * first.
+ */
 export function everybody(subscriptions: readonly Subscription[], book: readonly Subscriber[]): Who[] {
   const names = new Map(book.map((entry) => [entry.id, entry.name ?? ""]));
   const ids = new Set([...names.keys(), ...subscriptions.map((each) => each.subscriber)]);
@@ -73,14 +77,14 @@ export function everybody(subscriptions: readonly Subscription[], book: readonly
   return all.sort((a, b) => collator.compare(a.kind, b.kind) || collator.compare(a.id, b.id));
 }
 
-/** The rows: the types by category and name. */
+/** Returns the rows: the types by category and name. */
 export function byCategory(types: readonly Type[], nameOf: (type: Type) => string): Type[] {
   return types.toSorted(
     (a, b) => collator.compare(a.category ?? "", b.category ?? "") || collator.compare(nameOf(a), nameOf(b)),
   );
 }
 
-/** Whether a column is what somebody looks for. */
+/** Returns whether a column matches the search and the kind. */
 export function isWho(who: Who, search: string, kind: string): boolean {
   if (kind && who.kind !== kind) return false;
   const wanted = search.trim().toLowerCase();
@@ -93,7 +97,7 @@ export interface Place {
   column: number;
 }
 
-/** Where a key leads in a grid of so many rows and columns; undefined where it leads nowhere. */
+/** Returns the place to which a key leads in a grid of this size; undefined if the key leads nowhere. */
 export function moved(
   at: Place,
   key: string,
@@ -116,7 +120,7 @@ export function moved(
   return wanted && within(wanted, rows, columns);
 }
 
-/** The nearest place that a grid has. */
+/** Returns the nearest place in the grid. */
 export function within(place: Place, rows: number, columns: number): Place {
   const clamp = (value: number, size: number) => Math.max(0, Math.min(size - 1, value));
   return { row: clamp(place.row, rows), column: clamp(place.column, columns) };

@@ -19,7 +19,7 @@ export const roles: readonly Role[] = [
 export const lives = ["30", "90", "365", "", "day"] as const;
 export type Life = (typeof lives)[number];
 
-/** A token while somebody says what it is to be. */
+/** A token while the user fills in the form. */
 export interface Draft {
   name: string;
   subject: string;
@@ -35,7 +35,7 @@ export function newDraft(): Draft {
   return { name: "", subject: "", access: [], warehouses: "", subscribers: "", life: "90", day: "" };
 }
 
-/** What the API is asked for. */
+/** Returns the request for the API. */
 export function askOf(draft: Draft): Ask {
   const warehouses = names(draft.warehouses);
   const subscribers = names(draft.subscribers);
@@ -50,17 +50,17 @@ export function askOf(draft: Draft): Ask {
   };
 }
 
-/** Names that commas, spaces or lines separate, Chinese commas too. */
+/** Returns the names in a text. Commas, spaces or lines separate them, Chinese commas too. */
 export function names(text: string): string[] {
   return [...new Set(text.split(/[\s,，、;；]+/).filter(Boolean))];
 }
 
 function ends({ life, day }: Draft): string | undefined {
-  if (life === "day") return new Date(`${day}T00:00`).toISOString(); // midnight where the browser is
+  if (life === "day") return new Date(`${day}T00:00`).toISOString(); // midnight in the browser's timezone
   return life ? `${life}d` : undefined;
 }
 
-/** Whether a token has what somebody looks for. */
+/** Returns whether a token matches the search. */
 export function matches(token: Token, search: string): boolean {
   const text = [token.name, token.subject, token.id, ...token.access, ...token.warehouses].join("\n");
   return text.toLowerCase().includes(search.trim().toLowerCase());

@@ -7,7 +7,7 @@ export type Type = Schemas["Type"];
 /** The types that a field of a notice may have. */
 export const fieldTypes = ["string", "int", "decimal", "bool", "time"] as const;
 
-/** A field while it is edited: it may have no name yet, or one that another has. */
+/** A field while it is edited. It may have no name yet, or the name of another field. */
 export interface FieldDraft {
   key: number;
   name: string;
@@ -28,7 +28,7 @@ export interface Draft {
   words: WordsDraft;
 }
 
-/** The draft of a type, or of a new one. */
+/** Returns the draft of a type, or of a new type. */
 export function draftOf(type?: Type): Draft {
   return {
     code: type?.code ?? "",
@@ -47,7 +47,7 @@ export function draftOf(type?: Type): Draft {
   };
 }
 
-/** A field that is added below the others. */
+/** Returns a field to add below the others. */
 export function newField(fields: readonly FieldDraft[]): FieldDraft {
   return {
     key: Math.max(-1, ...fields.map((field) => field.key)) + 1,
@@ -57,7 +57,7 @@ export function newField(fields: readonly FieldDraft[]): FieldDraft {
   };
 }
 
-/** The type that a draft stands for. Throws a Failure where two fields have one name, which no type could say. */
+/** Converts a draft to a type. Throws a Failure if two fields have the same name, because a type cannot have both. */
 export function typeOf(draft: Draft, texts: { twice: (name: string) => string }): Type {
   const fields: NonNullable<Type["fields"]> = {};
   const faults: Fault[] = [];
@@ -86,7 +86,7 @@ export function typeOf(draft: Draft, texts: { twice: (name: string) => string })
   };
 }
 
-/** The name of a type in a language. */
+/** Returns the name of a type in a language. */
 export function nameOf(type: Pick<Type, "name" | "names">, locale: string): string {
   return type.names?.[locale] ?? type.name;
 }
@@ -96,7 +96,7 @@ export function builtIn(code: string): boolean {
   return code.startsWith("TALLYMAN_");
 }
 
-/** Whether a type has what somebody looks for in its code, id, names or category. */
+/** Returns whether the code, the id, the names or the category of a type match the search. */
 export function matches(type: Type, search: string): boolean {
   const text = [type.code, type.id, type.name, ...Object.values(type.names ?? {}), type.category ?? ""];
   return text.join("\n").toLowerCase().includes(search.trim().toLowerCase());

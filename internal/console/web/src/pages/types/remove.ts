@@ -5,12 +5,12 @@ import { addAll, subscriptions } from "../subscriptions/load";
 import type { Type } from "./form";
 import { t } from "./text";
 
-/** As many subscriptions as can be put back. */
+/** The most subscriptions that the undo can add again. */
 const most = 100_000;
 
 /**
- * Removes a type after it has asked and said what goes with it. It can be taken back where all of its subscriptions are
- * known: the type is made again, and they are put back.
+ * Removes a type, after a question that says what goes with the type. If all subscriptions of the type are known, there
+ * is an undo: it makes the type again, and adds the subscriptions again.
  */
 export async function remove(type: Type, after: () => unknown): Promise<void> {
   const { code } = type;

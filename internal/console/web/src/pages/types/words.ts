@@ -2,9 +2,9 @@ import type { Type } from "./form";
 
 type Deliver = NonNullable<Type["deliver"]>[number];
 
-/** What a type says, and how its notices go, while it is edited. Lists are texts with a line for each entry. */
+/** The texts and the delivery of a type while it is edited. A list is a text with one line for each entry. */
 export interface WordsDraft {
-  /** By language: for all readers, in English and in Chinese always, others where the type has them. */
+  /** By language: "" for all readers, English and Chinese always; other languages if the type has them. */
   title: Record<string, string>;
   body: Record<string, string>;
   priority: number | "";
@@ -15,7 +15,7 @@ export interface WordsDraft {
   deliver: string;
 }
 
-/** The draft of what a type says. */
+/** Returns the draft of the texts and the delivery of a type. */
 export function wordsOf(type?: Type): WordsDraft {
   const none = { "": "", en: "", zh: "" };
   const texts = { ...none, ...blank(type?.title), ...blank(type?.body) };
@@ -34,7 +34,7 @@ export function wordsOf(type?: Type): WordsDraft {
 const blank = (texts: Record<string, string> = {}) =>
   Object.fromEntries(Object.keys(texts).map((language) => [language, ""]));
 
-/** What the draft adds to a type; what is left empty is left out. */
+/** Returns the fields that the draft adds to a type. Empty fields are left out. */
 export function partsOf(draft: WordsDraft): Partial<Type> {
   const title = spoken(draft.title);
   const body = spoken(draft.body);
@@ -50,7 +50,7 @@ export function partsOf(draft: WordsDraft): Partial<Type> {
   };
 }
 
-/** The title in a language, or what stands for it as a reader of that language is shown it. */
+/** Returns the title in a language, or the title that a reader of that language sees instead. */
 export function titleIn(type: Pick<Type, "title">, locale: string): string {
   const title = type.title ?? {};
   return title[locale] ?? title[""] ?? title["en"] ?? Object.values(title)[0] ?? "";
@@ -76,7 +76,7 @@ function lineOf({ sink, ...how }: Deliver): string {
   return [sink, ...Object.entries(how).map(([name, value]) => `${name}=${String(value)}`)].join(",");
 }
 
-/** A name that an entry does not have is left to the server, which refuses it by its name. */
+/** Keeps a name that an entry does not have. The server refuses the entry with that name. */
 function entryOf(line: string): Deliver {
   const [sink = "", ...how] = line.split(",").map((part) => part.trim());
   const { retry, ...given } = Object.fromEntries(how.map(pair));

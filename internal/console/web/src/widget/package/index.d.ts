@@ -35,12 +35,12 @@ export interface Notice {
   acked: boolean;
 }
 
-/** What the bell says. */
+/** The counts on the bell. */
 export interface Count {
   unread: number;
   /** There are more than `unread`. */
   more: boolean;
-  /** Unread notices of priority 4 and 5 whose matter is not over. */
+  /** Unread notices of priority 4 and 5 whose finding is not over. */
   urgent: number;
 }
 
@@ -58,9 +58,9 @@ export interface InboxEventMap {
 export interface InboxAttributes {
   /** The server's address; default the page's own origin. */
   server: string | null;
-  /** Whose notices; may be left out by a token that has one warehouse. */
+  /** The warehouse of the notices; may be left out if the token has one warehouse. */
   warehouse: string | null;
-  /** Whose inboxes, separated by spaces; default those of the token. */
+  /** The subscribers whose inboxes are shown, separated by spaces; default the subscribers of the token. */
   subscribers: string | null;
   /** The language; default the nearest `lang` of the page. */
   locale: string | null;
@@ -68,7 +68,10 @@ export interface InboxAttributes {
 
 /** What a framework sets on the element. */
 export interface InboxProps extends Partial<InboxAttributes> {
-  /** Gives the token. Wins over `token-provider`. Another function is asked when the next token is needed. */
+  /**
+   * Gives the token. Wins over `token-provider`. If the function changes, the new one is asked when the next token is
+   * needed.
+   */
   tokenProvider?: TokenProvider | null | undefined;
   /** The name of a function of `window` that gives the token. */
   "token-provider"?: string | undefined;
@@ -82,7 +85,7 @@ export interface TallymanInbox extends HTMLElement, InboxAttributes {
   show(): void;
   /** Closes the window. */
   hide(): void;
-  /** Asks for a token and begins anew: somebody has signed in, or somebody else. */
+  /** Asks for a token and connects again, because a user, or another user, has signed in. */
   reconnect(): void;
 }
 

@@ -14,7 +14,10 @@ const hour = 3_600;
 /** When a point begins, in seconds since 1970. */
 export const seconds = (point: Point) => Date.parse(point.start) / 1_000;
 
-/** The bars of the notices, and how long each is in seconds: an hour, but in the last two hours a minute. */
+/**
+ * Returns the bars of the notices, and the length of a bar in seconds: the step of the points. If the step is ten
+ * minutes or longer, a bar is at least an hour.
+ */
 export function barsOf(points: readonly Point[], step: number): { bars: Bar[]; length: number } {
   const length = step < 600 ? step : Math.max(step, hour);
   const bars: Bar[] = [];
@@ -31,7 +34,7 @@ export function barsOf(points: readonly Point[], step: number): { bars: Bar[]; l
   return { bars, length };
 }
 
-/** A figure of each point; null where nobody looked. */
+/** Returns a figure of each point; null where no sample was taken. */
 export function figuresOf(
   points: readonly Point[],
   name: keyof Schemas["HistoryFigures"],
@@ -39,7 +42,7 @@ export function figuresOf(
   return points.map((point) => point.looked?.[name] ?? null);
 }
 
-/** The list of notices that were made in a time, of a warehouse and a type where they are chosen. */
+/** Returns the address of the list of notices that were made in a time, for the chosen warehouse, type and status. */
 export function noticesOf(
   from: number,
   to: number,

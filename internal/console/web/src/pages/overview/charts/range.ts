@@ -1,11 +1,11 @@
-/** What the charts may be of: spans that a click chooses, or one's own. */
+/** The ranges of the charts: fixed spans, or the reader's own range. */
 export const ranges = ["1h", "24h", "yesterday", "7d", "30d", "own"] as const;
 export type Range = (typeof ranges)[number];
 
-/** What the charts show before somebody chooses. */
+/** The range of the charts before the reader chooses. */
 const firstRange: Range = "24h";
 
-/** The range that the address names. */
+/** Returns the range in the address. */
 export function rangeOf(text: string): Range {
   return ranges.find((range) => range === text) ?? firstRange;
 }
@@ -18,7 +18,10 @@ const lengths: Partial<Record<Range, number>> = {
   "30d": 720 * hour,
 };
 
-/** From when until when a range is, as the API takes it. Yesterday is that of the reader. Undefined where one's own range lacks a time or ends before it begins. */
+/**
+ * Returns the start and the end of a range as the API takes them. Yesterday is a day of the reader's timezone.
+ * Undefined if the reader's own range lacks a time, ends before it begins, or lies in the future.
+ */
 export function spanOf(
   range: Range,
   own: { from: string; to: string },

@@ -4,7 +4,10 @@ import schema from "../../../../../../../configs/rule.schema.json";
 import { placeAt } from "./place";
 import { offers, type Schema } from "./schema";
 
-/** Offers the fields of rules, and their values, as the schema of rule files has them. Loaded when a text is written. */
+/**
+ * Offers the fields of rules and their values, from the schema of rule files. The editor loads this file only for a
+ * text that can be written.
+ */
 export const completion: Extension = autocompletion({ override: [complete], icons: false });
 
 function complete({ state, pos, explicit }: CompletionContext): CompletionResult | null {

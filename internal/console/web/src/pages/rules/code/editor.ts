@@ -14,15 +14,15 @@ import { theme } from "./theme";
 
 export interface EditorOptions {
   /**
-   * A shadow root: there the editor's styles are sheets that it constructs; in the document they would be a style element,
-   * which the console's policy forbids.
+   * A shadow root. In it, the editor's styles are constructed style sheets. In the document, the editor would add a
+   * style element, which the console's policy forbids.
    */
   root: ShadowRoot;
   text: string;
   label: string;
   /** The number of the first line in its file. */
   firstLine: number;
-  /** Called with what was typed; without it the text can only be read. */
+  /** Called with the text after each input. Without onchange the text is read-only. */
   onchange?: ((text: string) => void) | undefined;
   /** Called for Ctrl+Enter, Cmd+Enter on a Mac. */
   onrun?: (() => void) | undefined;
@@ -48,7 +48,7 @@ export class Editor {
           highlightActiveLineGutter(),
           theme,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }), // what scrolls is reached by keyboard
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }), // the keyboard must reach what scrolls
           onchange ? writing(onchange, onrun) : EditorState.readOnly.of(true),
           this.#completion.of([]),
         ],
@@ -57,7 +57,7 @@ export class Editor {
     if (onchange) void this.#complete();
   }
 
-  /** What completes is loaded when a text is there to be written, and the text can be written before. */
+  /** Loads the completion for a text that can be written. The user can write before the completion is there. */
   async #complete(): Promise<void> {
     const { completion } = await import("./complete");
     if (!this.#destroyed) this.#view.dispatch({ effects: this.#completion.reconfigure(completion) });
@@ -67,13 +67,13 @@ export class Editor {
     return this.#view.state.doc.toString();
   }
 
-  /** Puts another text in the place of all. */
+  /** Replaces the whole text. */
   set text(text: string) {
     if (text === this.text) return;
     this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
   }
 
-  /** Marks problems; their lines count from the first of the text. */
+  /** Marks problems. Their lines count from the first line of the text. */
   mark(problems: readonly Problem[]): void {
     const { doc } = this.#view.state;
     const found = problems.filter((problem) => problem.line > 0).map((problem) => diagnostic(doc, problem));
@@ -96,7 +96,7 @@ export class Editor {
   }
 }
 
-/** What somebody needs who writes. Tab moves text; Escape and then Tab leaves, as the editor has it built in. */
+/** The extensions for writing. Tab indents. Escape and then Tab leaves the editor, which the editor has built in. */
 function writing(onchange: (text: string) => void, onrun?: () => void): Extension {
   const run = { key: "Mod-Enter", run: () => (onrun?.(), onrun !== undefined) };
   return [
@@ -118,7 +118,7 @@ function diagnostic(doc: Text, problem: Problem): Diagnostic {
   };
 }
 
-/** From the place of a problem to the end of the word there. */
+/** Returns the range from the place of a problem to the end of the word there. */
 export function range(doc: Text, { line: number, col }: Problem): { from: number; to: number } {
   const line = doc.line(Math.min(Math.max(number, 1), doc.lines));
   const from = Math.min(line.from + Math.max(col - 1, 0), line.to);

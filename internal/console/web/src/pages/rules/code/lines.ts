@@ -10,13 +10,13 @@ export interface Line {
   now?: number;
 }
 
-/** A run of lines that are shown, or that are left out because nothing near them has changed. */
+/** Consecutive lines that are shown, or that are left out because nothing near them has changed. */
 export type Block = { kind: "shown"; lines: Line[] } | { kind: "left out"; count: number };
 
-/** How many lines are shown around what has changed. */
+/** How many unchanged lines are shown around a change. */
 const around = 3;
 
-/** The lines of both texts in order. */
+/** Returns the lines of both texts in order. */
 export function compare(before: string, after: string): Line[] {
   let old = 0;
   let now = 0;
@@ -32,7 +32,7 @@ export function compare(before: string, after: string): Line[] {
   );
 }
 
-/** Leaves out what is far from every change. */
+/** Leaves out the lines that are far from every change. */
 export function fold(lines: readonly Line[]): Block[] {
   const near = lines.map((_, i) =>
     lines.slice(Math.max(0, i - around), i + around + 1).some((line) => line.kind !== "same"),
@@ -49,5 +49,5 @@ export function fold(lines: readonly Line[]): Block[] {
   return blocks;
 }
 
-/** A text that ends its last line, so that the ends of two texts are alike. */
+/** Ends the last line of a text, so that the ends of two texts compare alike. */
 const ended = (text: string) => (text === "" || text.endsWith("\n") ? text : `${text}\n`);

@@ -1,17 +1,17 @@
-/** Where in a rule somebody writes: below which keys, and what is there of the word. */
+/** The place in a rule where the user writes: the keys around it, and the begun word. */
 export interface Place {
-  /** The keys around it, from the outside. Items of lists have none. */
+  /** The keys around the place, from the outside. Items of lists have none. */
   path: readonly string[];
-  /** The key whose value is written; undefined where a key is. */
+  /** The key whose value is written; undefined if a key is written. */
   key?: string;
-  /** Keys that stand beside it already. */
+  /** The keys that already stand beside the place. */
   beside: readonly string[];
-  /** What is written of the word. */
+  /** The part of the word that is written. */
   word: string;
 }
 
 interface Line {
-  /** The column of the outermost dash; undefined = it is no item. */
+  /** The column of the outermost dash; undefined = the line is no item of a list. */
   dash?: number;
   /** The column of the first character that is neither blank nor a dash of an item. */
   col: number;
@@ -21,7 +21,10 @@ interface Line {
 
 const empty = /^\s*(#|$)/;
 
-/** Reads the place at the end of the last line, by the indentation of those above: a text that is being written is seldom sound YAML. Undefined inside of texts and comments. */
+/**
+ * Reads the place at the end of the last line, by the indentation of the lines above, because a text that is being
+ * written is seldom valid YAML. Undefined inside texts and comments.
+ */
 export function placeAt(before: string): Place | undefined {
   const lines = before.split("\n");
   const last = lines.pop() ?? "";
@@ -53,7 +56,7 @@ function read(text: string): Line {
   return line;
 }
 
-/** Walks up to the keys that the line stands below. */
+/** Walks up to the keys below which the line stands. */
 function parents(lines: readonly string[], from: Line): { path: string[]; beside: string[] } | undefined {
   const path: string[] = [];
   const beside: string[] = [];
@@ -77,7 +80,7 @@ function parents(lines: readonly string[], from: Line): { path: string[]; beside
   return { path, beside };
 }
 
-/** What is written inside of braces on one line: "schedule: {cron: x, ti". */
+/** Reads a place inside braces on one line: "schedule: {cron: x, ti". */
 function flow(text: string): { before: string; place: Place } | undefined {
   const open = /^(.*?)([\w.-]+):\s*\{([^{}]*)$/.exec(text);
   if (!open) return undefined;

@@ -1,4 +1,4 @@
-/** What a JSON Schema says that a completion needs. */
+/** The parts of a JSON Schema that the completion needs. */
 export interface Schema {
   $ref?: string;
   type?: string | readonly string[];
@@ -17,12 +17,12 @@ export interface Schema {
 /** Something that may be written at a place. */
 export interface Offer {
   label: string;
-  /** What it is: a type. */
+  /** The type. */
   detail: string;
   info: string;
 }
 
-/** What may stand below the keys of a path in a rule, or as the value of a key there. */
+/** Returns the keys that may stand below a path in a rule, or the values of a key there. */
 export function offers(whole: Schema, path: readonly string[], key: string | undefined): Offer[] {
   let at = forms(whole, [whole.definitions?.["rule"] ?? {}]);
   for (const each of path)
@@ -39,7 +39,7 @@ export function offers(whole: Schema, path: readonly string[], key: string | und
   );
 }
 
-/** The forms that something may have, without references and choices. */
+/** Returns the schemas that a value may have, with references and choices resolved. */
 function forms(whole: Schema, list: readonly (Schema | undefined)[]): Schema[] {
   return list.flatMap((schema) => {
     if (!schema) return [];

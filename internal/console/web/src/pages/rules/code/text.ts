@@ -1,6 +1,6 @@
 import { texts } from "../../../lib/preferences.svelte";
 
-/** Texts of rules, and their differences. */
+/** The words around the text of a rule and its differences. */
 export const t = texts({
   en: {
     same: "The texts are the same.",

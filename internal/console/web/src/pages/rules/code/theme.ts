@@ -5,7 +5,9 @@ import { tags } from "@lezer/highlight";
 
 const ground = "var(--sunken)";
 
-/** A sign of the gutter, drawn with type: the editor's own are images, which the console's policy does not load. */
+/**
+ * A sign of the gutter, drawn with type. The editor's own signs are images, which the console's policy does not load.
+ */
 const sign = (colour: string, content: string) => ({
   content: `"${content}"`,
   color: colour,

@@ -1,9 +1,9 @@
 /** A draft as the browser keeps it. */
 export interface Kept {
   text: string;
-  /** What the rule's text was when the draft was begun. */
+  /** The rule's text when the draft was begun. */
   base: string;
-  /** When it was changed last, in ms. */
+  /** When the draft was last changed, in ms. */
   at: number;
 }
 
@@ -12,7 +12,7 @@ const prefix = "tallyman.draft.";
 /** How many drafts a browser keeps; beyond that the oldest goes. */
 export const mostKept = 20;
 
-/** The drafts of one person, a rule each. They stay over reloads and logins, and in this browser alone. */
+/** The drafts of one person, one for each rule. Drafts survive reloads and logins, in this browser only. */
 export class Drafts {
   readonly #storage: Storage | undefined;
   readonly #person: string;
@@ -31,7 +31,7 @@ export class Drafts {
     }
   }
 
-  /** Keeps it; false where the browser keeps nothing. */
+  /** Keeps a draft. Returns false if the browser keeps nothing. */
   put(rule: string, kept: Kept): boolean {
     try {
       if (!this.#storage) return false;
@@ -47,7 +47,7 @@ export class Drafts {
     try {
       this.#storage?.removeItem(this.#name(rule));
     } catch {
-      // there is nothing kept where storage is forbidden
+      // where storage is forbidden, no draft is kept
     }
   }
 

@@ -1,6 +1,6 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 
-/** A unified diff of a file, as `git apply` and `patch -p1` take it. */
+/** Returns a unified diff of a file, as `git apply` and `patch -p1` take it. */
 export function patchOf(name: string, before: string, after: string): string {
   return createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, "", "", {
     context: 3,
@@ -8,7 +8,7 @@ export function patchOf(name: string, before: string, after: string): string {
   });
 }
 
-/** Gives a text to whoever is at the browser, as a file. */
+/** Offers a text to the user as a file to download. */
 export function download(name: string, text: string, type: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));

@@ -1,6 +1,6 @@
 import { texts } from "../../../lib/preferences.svelte";
 
-/** Another text of a rule, tried without saving it. */
+/** The words around a draft of a rule. */
 export const t = texts({
   en: {
     nothingSaved:

@@ -2,12 +2,14 @@ import { api, body, type Schemas } from "../../../api/client";
 import type { Rule, Scope } from "../model";
 import type { Entry } from "./filter";
 
-/** A row of the list: a rule in one of its scopes, as it is now, and as it was when the list was put in order last. */
+/** A row of the list: a rule in one of its scopes, as it is now, and as it was at the last ordering of the list. */
 export class Unit implements Entry {
   readonly key: string;
   rule = $state.raw() as Rule;
   scope = $state.raw() as Scope;
-  /** What the list is ordered and narrowed by, so that rows do not move while somebody reads them. */
+  /**
+   * The data by which the list is ordered. It changes only in settle, so that rows do not move while somebody reads.
+   */
   seen: Entry;
 
   constructor(rule: Rule, scope: Scope) {
@@ -24,11 +26,11 @@ export class Unit implements Entry {
 
 const keyOf = (rule: Rule, scope: Scope) => JSON.stringify([rule.id, scope.scope]);
 
-/** How many rules the first page has: enough for a screen, and there at once. */
+/** How many rules the first page has: enough for a screen, and quick to load. */
 const first = 100;
 const most = 1_000;
 
-/** All rules in all their scopes, read by pages, and again in part. */
+/** All rules in all their scopes. The book loads them page by page, and later loads a part of them again. */
 export class Book {
   units = $state.raw<readonly Unit[]>([]);
   /** The whole list is there. */
@@ -40,7 +42,7 @@ export class Book {
   #version = "";
   #units = new Map<string, Unit>();
 
-  /** Reads every page. While they come the book grows, and then what no page had is taken out. */
+  /** Loads every page. The book grows with each page. In the end it drops the rules that no page had. */
   async load(signal: AbortSignal): Promise<this> {
     const found = new Set<string>();
     let after: string | undefined;
@@ -58,7 +60,9 @@ export class Book {
     return this;
   }
 
-  /** Reads these rules again. False where the rules themselves have changed, so that all have to be read. */
+  /**
+   * Loads these rules again. Returns false if the version of the rules has changed, so that all rules must be loaded.
+   */
   async refresh(ids: readonly string[], signal: AbortSignal): Promise<boolean> {
     const before = this.#version;
     const query = { id: [...new Set(ids)] };
@@ -67,7 +71,7 @@ export class Book {
     return page.version === before;
   }
 
-  /** Puts in what an action answered. */
+  /** Takes over the scopes that an action has returned. */
   put(id: string, scopes: readonly Scope[]): void {
     for (const scope of scopes) {
       const unit = this.#units.get(JSON.stringify([id, scope.scope]));

@@ -6,7 +6,7 @@ export interface Entry {
   readonly scope: Scope;
 }
 
-/** What the list is narrowed to. */
+/** The filter of the list. */
 export interface Filter {
   text: string;
   health: string;
@@ -17,11 +17,11 @@ export interface Filter {
   findings: boolean;
 }
 
-/** The marks that a row may have and the list may be narrowed to. */
+/** The marks of rows by which the list can be filtered. */
 export const marks = ["findings", "switched", "shadow"] as const;
 export type Mark = (typeof marks)[number];
 
-/** The filter that an address asks for. */
+/** Returns the filter in an address. */
 export function parse(query: URLSearchParams): Filter {
   const text = (name: string) => query.get(name) ?? "";
   return {
@@ -35,12 +35,12 @@ export function parse(query: URLSearchParams): Filter {
   };
 }
 
-/** Whether a filter leaves anything out. */
+/** Returns whether a filter leaves anything out. */
 export function narrows(filter: Filter): boolean {
   return Object.values(filter).some((value) => value !== "" && value !== false);
 }
 
-/** Makes the test of a filter. The words of its text must all be there, in whatever order. */
+/** Returns the test of a filter. An entry must have all words of the filter's text, in any order. */
 export function matcher(filter: Filter): (entry: Entry) => boolean {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   return ({ rule, scope }) =>
@@ -53,14 +53,14 @@ export function matcher(filter: Filter): (entry: Entry) => boolean {
     (words.length === 0 || words.every((word) => searched({ rule, scope }).includes(word)));
 }
 
-/** How many entries there are of each health. */
+/** Returns how many entries there are of each health. */
 export function countByHealth(entries: readonly Entry[]): Map<Health, number> {
   const counts = new Map<Health, number>();
   for (const { scope } of entries) counts.set(scope.health, (counts.get(scope.health) ?? 0) + 1);
   return counts;
 }
 
-/** The different values of something, in the order of people: 2 before 10. */
+/** Returns the different values of a field, numbers in numeric order: 2 before 10. */
 export function choices(entries: readonly Entry[], of: (entry: Entry) => string): string[] {
   const { compare } = new Intl.Collator(undefined, { numeric: true });
   return [...new Set(entries.map(of))].filter((value) => value !== "").sort(compare);

@@ -2,7 +2,7 @@ import { api, body, type Schemas } from "../../../api/client";
 import { actions } from "../../../ui/actions.svelte";
 import { t } from "./text";
 
-/** Has the answering node read its rule files again. */
+/** Makes the answering node load its rule files again. */
 export function reloadFiles(after: () => unknown): Promise<boolean> {
   return actions.run({
     ask: { title: t("reloadTitle"), text: t("reloadText"), action: t("reload") },

@@ -5,17 +5,17 @@ import { t } from "./text";
 
 export type ScopeOrigin = Schemas["ScopeOrigin"];
 
-/** The rules whose scopes come from a query; none for those who may not see them. */
+/** Returns the rules whose scopes come from a query; empty if the user may not see them. */
 export async function scopeOrigins(signal?: AbortSignal): Promise<ScopeOrigin[]> {
   if (!session.everywhere || !session.may("list-scope-origins")) return [];
   return (await body(api.GET("/api/v1/scopes", { signal: signal ?? null }))).origins;
 }
 
-/** Whether there is something to say of the scopes of a rule. */
+/** Returns whether the page has something to say about the scopes of a rule. */
 export const speaks = (origin: ScopeOrigin): boolean =>
   !origin.source || !origin.listed || origin.scopes === 0 || !!origin.error || !!origin.waits;
 
-/** Takes the list of scopes that waits: the one that is shown, and no other. */
+/** Confirms the waiting list of scopes: exactly the list that is shown. */
 export function confirmScopes(
   rule: string,
   list: Schemas["WaitingScopes"],

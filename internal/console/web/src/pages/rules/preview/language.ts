@@ -1,7 +1,7 @@
 import { preferences } from "../../../lib/preferences.svelte";
 import { tag } from "../../../lib/text";
 
-/** The name of a language in the language of the moment: "Chinese", "英语". */
+/** Returns the name of a language in the current language: "Chinese", "英语". */
 export function languageName(code: string): string {
   try {
     return new Intl.DisplayNames(tag(preferences.locale), { type: "language" }).of(code) ?? code;

@@ -8,7 +8,7 @@ export type PreviewRow = Preview["rows"][number];
 
 type Fate = NonNullable<Judgement["fate"]>;
 
-/** What the condition said of a row. */
+/** The result of the condition for a row. */
 export type Verdict = "match" | "no" | "error";
 
 export function verdict(judgement: Judgement): Verdict {
@@ -22,10 +22,10 @@ export const signs: Record<Verdict, { tone: "good" | "neutral" | "bad"; icon: Ic
   error: { tone: "bad", icon: "error" },
 };
 
-/** What becomes of a finding, as a key of the texts. */
+/** Returns the key of the text for the fate of a finding. */
 export const fateKey = (fate: Fate): `fate_${Fate}` => `fate_${fate}`;
 
-/** Why a row did not meet the condition, or what is wrong with it. */
+/** Returns why a row did not meet the condition, or what is wrong with the row. */
 export function reasons(judgement: Judgement): string[] {
   return [...(judgement.error ? [judgement.error] : []), ...(judgement.because ?? [])];
 }

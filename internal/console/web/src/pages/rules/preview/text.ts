@@ -1,6 +1,6 @@
 import { texts } from "../../../lib/preferences.svelte";
 
-/** What a rule would do. */
+/** The words around the preview of a rule. */
 export const t = texts({
   en: {
     lead: "Runs the probe on the source now, read-only, and shows what the rule would do. Nothing is written, and nobody gets a notice.",

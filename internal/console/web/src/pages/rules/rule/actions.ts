@@ -12,7 +12,7 @@ const at = ({ rule, scope }: Target) => ({
   params: { path: { id: rule }, query: scope === undefined ? {} : { scope } },
 });
 
-/** Runs a firing of now. What it came to is given to `ended`, or the firing to `goesOn` where that takes longer. */
+/** Runs the rule now. Calls `ended` with the run, or `goesOn` with the firing if the run takes longer. */
 export function runNow(target: Target, ended: (run: Run) => void, goesOn: (ordered: Ordered) => void) {
   const name = nameOf(target);
   return actions.run({
@@ -30,7 +30,7 @@ export function runNow(target: Target, ended: (run: Run) => void, goesOn: (order
   });
 }
 
-/** Makes a rule in shadow live. */
+/** Promotes a rule in shadow. */
 export function promote(target: Target, after: () => unknown) {
   const name = nameOf(target);
   return actions.run({

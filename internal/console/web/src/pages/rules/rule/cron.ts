@@ -1,12 +1,12 @@
 import { tag, type Locale } from "../../../lib/text";
 
-/** What a schedule says, in parts that each language puts together. */
+/** A schedule in parts that each language puts together. */
 export interface Spoken {
   every:
     | { unit: "second" | "minute" | "hour"; count: number }
     | { unit: "at"; times: string }
     | { unit: "past"; minutes: string };
-  /** From the first hour to the end of the last. */
+  /** From the start of the first hour to the end of the last hour. */
   hours?: { from: string; to: string };
   /** Names of weekdays. */
   days?: string;
@@ -23,7 +23,7 @@ const shorthand: Readonly<Record<string, string>> = {
 };
 const lengths = { s: "second", m: "minute", h: "hour" } as const;
 
-/** Puts the schedules that people write into words; undefined for those that only cron can say. */
+/** Puts common schedules into words; undefined for a schedule that only cron can express. */
 export function spoken(locale: Locale, cron: string): Spoken | undefined {
   const length = /^@every (\d+)([smh])$/.exec(cron.trim());
   if (length) {
@@ -73,7 +73,10 @@ function timeOf(minute: string, hour: string): Spoken | undefined {
 const clock = (hour: number, minute: number) =>
   `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
 
-/** The values of a field such as 1-5 or 1,3,6; none where it takes all, undefined where it is something else. */
+/**
+ * Returns the values of a field such as 1-5 or 1,3,6. Empty if the field takes all values; undefined for any other
+ * form.
+ */
 function list(field: string, least: number, most: number): number[] | undefined {
   if (field === "*" || field === "?") return [];
   const all: number[] = [];
@@ -90,7 +93,7 @@ function list(field: string, least: number, most: number): number[] | undefined 
 
 const names = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/** Names of days; a run of days is told by its ends. */
+/** Returns the names of days. A range of three or more days is written by its ends. */
 function weekdays(locale: Locale, field: string): string[] | undefined {
   const numbers = field.toLowerCase().replace(/[a-z]{3}/g, (name) => String(names.indexOf(name)));
   const days = list(numbers, 0, 7)?.map((day) => day % 7);

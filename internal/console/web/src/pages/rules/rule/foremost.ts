@@ -3,7 +3,10 @@ import { healths, type Scope } from "../model";
 /** How many scopes a rule's card shows. */
 export const most = 6;
 
-/** The scopes that a card shows, and how many more fit the search: the one that is looked at first, then those that somebody has to do something about. */
+/**
+ * Returns the scopes that a card shows, and how many more match the search. The chosen scope comes first, then the
+ * scopes with the most urgent healths.
+ */
 export function foremost(
   scopes: readonly Scope[],
   search: string,

@@ -2,7 +2,7 @@ import { preferences } from "../../../lib/preferences.svelte";
 import { spoken } from "./cron";
 import { t } from "./text";
 
-/** A schedule in words, in the language of the moment; nothing where only cron can say it. */
+/** Describes a schedule in words, in the current language; undefined if only cron can express it. */
 export function inWords(cron: string): string | undefined {
   const said = spoken(preferences.locale, cron);
   if (!said) return undefined;

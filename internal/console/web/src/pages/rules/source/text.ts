@@ -1,6 +1,6 @@
 import { texts } from "../../../lib/preferences.svelte";
 
-/** How a rule is written. */
+/** The words around the source of a rule. */
 export const t = texts({
   en: {
     label: "The rule as it runs, in YAML",

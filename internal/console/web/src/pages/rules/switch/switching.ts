@@ -4,13 +4,13 @@ import { ownSwitch, type Rule, type Scope, type Switch } from "../model";
 import { t } from "./text";
 import { again, askOf } from "./until";
 
-/** What is switched: a rule in one scope or, without it, as a whole. */
+/** The target of a switch: a rule in one scope, or without a scope the whole rule. */
 export interface Target {
   rule: string;
   scope?: string;
 }
 
-/** What the toggle of a row switches: a rule without scopes is switched as a whole. */
+/** Returns the target of a row's toggle. A rule without scopes is switched as a whole. */
 export const targetOf = (rule: Rule, { scope }: Scope): Target =>
   scope === "" ? { rule: rule.id } : { rule: rule.id, scope };
 
@@ -31,13 +31,15 @@ const lengths = (): NonNullable<Question["until"]> => [
   { value: "", label: t("forGood") },
 ];
 
-/** The switch of the target itself, where there is one: that of the whole rule is not that of a scope. */
+/**
+ * Returns the switch of the target itself, if there is one. The switch of the whole rule is not the switch of a scope.
+ */
 export function switchOf(target: Target, scope: Scope): Switch | undefined {
   const own = ownSwitch(scope);
   return own?.scope === (target.scope ?? "*") ? own : undefined;
 }
 
-/** Turns a rule on or off, asking for how long and why. What goes back to the file needs no such question. */
+/** Turns a rule on or off, and asks for how long and why. A return to the state of the file needs no question. */
 export function turn(target: Target, on: boolean, before: Scope, took: Took): Promise<boolean> {
   const earlier = switchOf(target, before);
   if (earlier && before.fileEnabled === on) return goBack(target, earlier, on, took);
@@ -58,7 +60,7 @@ export function turn(target: Target, on: boolean, before: Scope, took: Took): Pr
   });
 }
 
-/** Takes the switch of the target away, so that its file counts again. */
+/** Removes the switch of the target, so that the rule's file counts again. */
 export function goBack(target: Target, earlier: Switch, on: boolean, took: Took): Promise<boolean> {
   return actions.run({
     run: async () => report(took, await clear(target)),
@@ -71,7 +73,7 @@ export function goBack(target: Target, earlier: Switch, on: boolean, took: Took)
   });
 }
 
-/** Stops every rule. */
+/** Pauses all rules. */
 export function pauseAll(after: () => unknown): Promise<boolean> {
   return actions.run({
     ask: {
@@ -89,7 +91,7 @@ export function pauseAll(after: () => unknown): Promise<boolean> {
   });
 }
 
-/** Ends the pause of every rule; undone, it is as it was. */
+/** Ends the pause of all rules. The undo restores the pause. */
 export function resumeAll(earlier: Switch, after: () => unknown): Promise<boolean> {
   return actions.run({
     run: () => resume(),

@@ -2,7 +2,10 @@ import type { Schemas } from "../../../api/client";
 import type { Answer } from "../../../ui/actions.svelte";
 import type { Switch } from "../model";
 
-/** The body of a switch: as long as was answered, or until the time that was. Tomorrow is eight in the morning of the reader's next day. */
+/**
+ * Returns the request of a switch: for the duration in the answer, or until the time in it. "tomorrow" is 8 a.m. of the
+ * reader's next day.
+ */
 export function askOf(answer: Answer, now: Date): Schemas["SwitchAsk"] {
   const ask: Schemas["SwitchAsk"] = {};
   if (answer.reason) ask.reason = answer.reason;
@@ -12,7 +15,7 @@ export function askOf(answer: Answer, now: Date): Schemas["SwitchAsk"] {
   return ask;
 }
 
-/** The body that brings an earlier switch back; nothing where it would have ended by now. */
+/** Returns the request that restores an earlier switch; undefined if the switch would have ended by now. */
 export function again(earlier: Switch, now: Date): Schemas["SwitchAsk"] | undefined {
   if (earlier.until && Date.parse(earlier.until) <= now.getTime()) return undefined;
   const ask: Schemas["SwitchAsk"] = {};

@@ -6,7 +6,10 @@ import { t } from "./heldtext";
 
 type Held = Schemas["Held"];
 
-/** A reason in the reader's language, with times in the given timezone; none = the reader's. One with a code that this console does not know is told as the server does. */
+/**
+ * Returns a reason in the reader's language. Times are in the given timezone; undefined = the reader's. A reason with a
+ * code that this console does not know has the server's text.
+ */
 export function wordsOf({ code, text, facts }: Held, zone?: string): string {
   const { error = "", sink = "", count = 0 } = facts;
   const values = {
@@ -76,7 +79,7 @@ export function wordsOf({ code, text, facts }: Held, zone?: string): string {
   return text;
 }
 
-/** What of a finding would be told again. */
+/** Returns in words which changes of the finding would make a new notice; false if none would. */
 function again({ columns = [], joins, rises, priority = 0 }: Held["facts"]): string | false {
   const or = t("or");
   const news = [
@@ -91,7 +94,7 @@ const moment = (at: string | undefined, zone: string | undefined) =>
   at ? absolute(preferences.locale, Date.parse(at), zone) : "";
 const span = (ms = 0) => duration(preferences.locale, Math.max(ms, 0));
 
-/** Sentences of one reason. Chinese ones follow each other without a blank. */
+/** Joins the sentences of one reason. Chinese sentences follow each other without a blank. */
 function sentences(...parts: (string | false | number | undefined)[]): string {
   const told = parts.filter((part) => typeof part === "string" && part !== "") as string[];
   return told.join(preferences.locale === "zh" ? "" : " ");

@@ -1,6 +1,6 @@
 import { texts } from "../../../lib/preferences.svelte";
 
-/** Why a finding is not told now, by the code of the reason. */
+/** The reasons why a finding makes no notice now, by the code of the reason. */
 export const t = texts({
   en: {
     disabled: "The rule is disabled by its file: it does not run, and its findings stay as they are.",

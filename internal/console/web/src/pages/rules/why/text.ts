@@ -1,6 +1,6 @@
 import { texts } from "../../../lib/preferences.svelte";
 
-/** What is known of one finding, and what holds it back. */
+/** The words around the explanation of one finding. */
 export const t = texts({
   en: {
     lead: "Shows what is known of one key: its finding, what holds its notice back, its row in the source now, and who got notices.",

@@ -1,6 +1,6 @@
 import type { Subscriber } from "../load";
 
-/** The lines of a field that has one value a line. */
+/** Returns the lines of a field that has one value on each line. */
 export function linesOf(text: string): string[] {
   return text
     .split("\n")
@@ -8,7 +8,7 @@ export function linesOf(text: string): string[] {
     .filter(Boolean);
 }
 
-/** The addresses of channels as lines of name=address. */
+/** Writes the addresses of channels as lines of name=address. */
 export function channelLines(channels: Subscriber["channels"]): string {
   return Object.entries(channels ?? {})
     .map(([name, address]) => `${name}=${address}`)
@@ -16,7 +16,10 @@ export function channelLines(channels: Subscriber["channels"]): string {
     .join("\n");
 }
 
-/** The reverse of channelLines. A line without = is a channel without an address, which the server refuses by its name. */
+/**
+ * The reverse of channelLines. A line without = gives a channel without an address. The server refuses such a channel
+ * and names it.
+ */
 export function channelsOf(text: string): Record<string, string> {
   return Object.fromEntries(
     linesOf(text).map((line) => {
@@ -26,7 +29,10 @@ export function channelsOf(text: string): Record<string, string> {
   );
 }
 
-/** The addresses of an entry other than mail, by which it is searched and shown. */
+/**
+ * Returns the addresses of an entry other than mail, by which the entry is searched and shown: the phone, the alias and
+ * the names of the channels.
+ */
 export function otherAddresses(entry: Subscriber): string[] {
   const named = [entry.phone, entry.alias].filter((address) => address !== undefined && address !== "");
   return [...named, ...Object.keys(entry.channels ?? {}).sort()] as string[];
