@@ -101,7 +101,16 @@ export class Inbox {
     this.connection = connection;
     connection.start();
     this.tick();
-    this.update({ locale: localeOf(settings.language), health: connecting, failure: "", older: "maybe" });
+    this.expanded.clear();
+    this.update({
+      locale: localeOf(settings.language),
+      health: connecting,
+      failure: "",
+      older: "maybe",
+      current: "",
+      announcement: "",
+      asking: false,
+    });
     this.changed([]);
   }
 

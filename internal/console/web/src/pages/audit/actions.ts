@@ -58,7 +58,12 @@ export const groups = [
       "subscriber.delete",
     ],
   },
-  { title: "groupLedger", prefixes: ["ledger"], actions: ["ledger.restored"] },
+  {
+    title: "groupLedger",
+    prefixes: ["ledger", "clock"],
+    actions: ["ledger.restored", "clock.term", "clock.withhold", "clock.confirm"],
+  },
+  { title: "groupNodes", prefixes: ["node", "log"], actions: ["node.drain", "log.level"] },
   { title: "groupTokens", prefixes: ["token"], actions: ["token.create", "token.revoke"] },
 ] as const;
 

@@ -28,7 +28,7 @@ const en = {
   freshMore: "More than {count} new records",
   emptyTitle: "No records yet",
   empty: "Every change of settings will be listed here.",
-  everywhereTitle: "For those who see all warehouses",
+  everywhereTitle: "A token for all warehouses is needed",
   token: "with token {id}",
   jwt: "signed in (JWT)",
   none: "not signed in",
@@ -52,6 +52,7 @@ const en = {
   groupDeliveries: "Deliveries",
   groupCatalogue: "Types and subscriptions",
   groupLedger: "Ledger",
+  groupNodes: "Nodes",
   groupTokens: "Tokens",
   "rule.enable": "Rule enabled",
   "rule.disable": "Rule disabled",
@@ -98,6 +99,11 @@ const en = {
   "token.create": "Token created",
   "token.revoke": "Token revoked",
   "ledger.restored": "Ledger was restored",
+  "clock.term": "Clock term began",
+  "clock.withhold": "Clock jump noticed",
+  "clock.confirm": "Clock confirmed",
+  "node.drain": "Node drained",
+  "log.level": "Log level changed",
 } as const;
 
 const words = {
@@ -154,6 +160,7 @@ const words = {
     groupDeliveries: "投递",
     groupCatalogue: "类型与订阅",
     groupLedger: "账本",
+    groupNodes: "节点",
     groupTokens: "令牌",
     "rule.enable": "启用规则",
     "rule.disable": "停用规则",
@@ -200,6 +207,11 @@ const words = {
     "token.create": "创建令牌",
     "token.revoke": "吊销令牌",
     "ledger.restored": "账本已从备份恢复",
+    "clock.term": "时钟任期开始",
+    "clock.withhold": "发现时钟跳变",
+    "clock.confirm": "确认时钟",
+    "node.drain": "节点退出服务",
+    "log.level": "更改日志级别",
   },
 } as const;
 

@@ -73,7 +73,7 @@ export const c = texts({
     failed: "failed",
     timedOut: "timed out",
     noLimit: "no limit",
-    unless: "The number in flight and the breaker are those of the node that answers.",
+    unless: "The answering node reports its own number in flight and its own breaker.",
   },
   zh: {
     retry: "重试",

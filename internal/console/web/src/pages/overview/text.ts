@@ -126,7 +126,7 @@ export const t = texts({
     scopes: "Scopes of rules",
     inReach: "In reach",
     outOfReach: "Out of reach",
-    forbiddenTitle: "The overview is for those who run Tallyman",
+    forbiddenTitle: "Only operators of Tallyman may see the overview",
     forbidden: "The menu shows the pages that your token allows.",
   },
   zh: {

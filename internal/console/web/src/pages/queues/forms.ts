@@ -57,7 +57,7 @@ export const f = texts({
     },
     rangeBad: "Two ranks from 1 to {total}, the lower rank first.",
     rangeMoves:
-      "The ranks are those of the moment when you confirm. The queue is at work: pause it first, so that the ranks cannot change.",
+      "The ranks count at the moment when you confirm. The queue is at work: pause it first, so that the ranks cannot change.",
     rangeDo: { one: "Remove {count} item", other: "Remove {count} items" },
     rangeDone: { one: "{count} item removed", other: "{count} items removed" },
     state: "State",

@@ -52,7 +52,7 @@ export const t = texts({
     warehousesHint: "Names separated by commas, * for all. A client, service or producer needs warehouses.",
     subscribers: "Subscribers",
     subscribersHint:
-      "For a client: whose notices the token gets besides those of its subject, such as role:keeper, role:dock",
+      "For a client: subscribers whose notices the token gets, in addition to its subject, such as role:keeper, role:dock",
     expiresNever: "Never",
     days: { one: "In {count} day", other: "In {count} days" },
     onDay: "On a day",
@@ -62,7 +62,7 @@ export const t = texts({
     create: "Create",
     secretTitle: "The secret of {name}",
     secretWarning:
-      "The secret is shown only now and is stored nowhere. Copy the secret before you close this dialog. Whoever has the secret may do what the token may.",
+      "The secret is shown only now and is stored nowhere. Copy the secret before you close this dialog. Everybody who has the secret can use the token.",
     secret: "Secret",
     copySecret: "Copy the secret",
     secretUse: "Send the secret as the header Authorization: Bearer …",

@@ -5,7 +5,7 @@ export const t = texts({
   en: {
     label: "The rule as it runs, in YAML",
     from: "{file}, from line {line}",
-    running: "This is the version that runs, without what the defaults of the file add.",
+    running: "This is the version that runs, without the defaults of the file.",
     copy: "Copy the text",
     disk: "The file on the disk differs from what runs",
     diskMeans: "A change of the file is not in force. Correct the problems in the file and reload the files.",
