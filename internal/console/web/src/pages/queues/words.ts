@@ -60,8 +60,7 @@ export const w = texts({
     setText:
       "The item moves at once to its new place in the order of service. Its finding changes the place again only when the finding asks for something new.",
     finishText: "The item counts as done, and nobody gets it any more.",
-    finishLeasedText:
-      "The item counts as done. When the worker answers, it learns that its lease is lost.",
+    finishLeasedText: "The item counts as done. When the worker answers, it learns that its lease is lost.",
     removeText: "The item is taken out of the queue, and nobody gets it any more.",
     removeForce:
       "A worker holds the item now. The item is taken away by force: the work may be half done, and the queue refuses the worker's answer.",
