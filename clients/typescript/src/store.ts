@@ -38,6 +38,17 @@ interface Line {
   at?: number;
 }
 
+const fields = new Set(["cursor", "handled", "at"]);
+
+/** Returns the line, or undefined if the line is not JSON: a full disk or a power failure has cut it off. */
+function parse(line: string): Line | undefined {
+  try {
+    return JSON.parse(line) as Line;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Keeps the place in a file of JSON lines. Each step adds a line. A line that was cut off by a kill is ignored. The file is rewritten when it is
  * loaded, and when most of its lines are old.
@@ -49,7 +60,7 @@ export class FileStore implements Store {
 
   constructor(private readonly path: string) {}
 
-  /** Reads the file. If another program made the file, load throws and does not change the file. */
+  /** Reads the file. The first line of a follower's file is its cursor, and is always whole. If the first line is anything else, another program made the file: load throws and does not change the file. */
   async load(): Promise<Place> {
     this.cursor = "";
     this.live.clear();
@@ -69,15 +80,14 @@ export class FileStore implements Store {
   }
 
   private read(text: string): void {
-    const lines = text.split("\n").slice(0, -1); // a line without an end was cut off
-    lines.forEach((line, index) => {
-      try {
-        this.take(JSON.parse(line) as Line);
-      } catch {
-        if (index === 0) throw new Error(`${this.path} is not a file of a follower; choose another file`);
-        // A full disk or a power failure has cut off the line.
-      }
-    });
+    if (text === "") return;
+    const [first = "", ...rest] = text.split("\n");
+    const start = parse(first);
+    if (typeof start?.cursor !== "string" || Object.keys(start).some((name) => !fields.has(name))) {
+      throw new Error(`${this.path} is not a file of a follower, and it was not changed; choose another file`);
+    }
+    this.take(start);
+    for (const line of rest.slice(0, -1)) this.take(parse(line) ?? {}); // The last line was cut off, or is empty.
   }
 
   private take(line: Line): void {

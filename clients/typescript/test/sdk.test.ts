@@ -83,11 +83,14 @@ test("follow tries again after the time that the service asks for, and ends with
   assert.ok(asked[1]! - asked[0]! >= 1000);
 });
 
-test("a file of somebody else is left as it is", async () => {
-  const path = await file();
-  await writeFile(path, "buy milk\n");
-  await assert.rejects(new FileStore(path).load(), /is not a file of a follower/);
-  assert.equal(await readFile(path, "utf8"), "buy milk\n");
+test("a file of another program is left as it is", async () => {
+  const texts = ["buy milk\n", "buy milk", "{}\n", '{"a":1}\n{"b":2}\n', '{"cursor":"c1","name":"x"}\n', '{"handled":"n_1"}\n', '{"cursor":1}\n', "[1]\n", "null", "\n"];
+  for (const text of texts) {
+    const path = await file();
+    await writeFile(path, text);
+    await assert.rejects(new FileStore(path).load(), /is not a file of a follower/, text);
+    assert.equal(await readFile(path, "utf8"), text);
+  }
 });
 
 /** Gives out items once and notes what becomes of them. */
