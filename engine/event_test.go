@@ -48,6 +48,10 @@ func replenish() *rules.Rule {
 	return r
 }
 
+// mostScans is more scans than any test of needs has. Without a bound, a firing that reads the same page in each pass
+// would hold the clock of the bubble for ever.
+const mostScans = 100
+
 // needs answers the probe of replenish as a database would.
 type needs struct {
 	mu    sync.Mutex
@@ -65,7 +69,9 @@ func (n *needs) change(edit func()) {
 func (n *needs) scan(_ context.Context, req scanners.Request) ([][]row.Value, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.scans = append(n.scans, req)
+	if n.scans = append(n.scans, req); len(n.scans) > mostScans {
+		return nil, errors.New("the passes of a firing do not come to an end")
+	}
 	at, _ := req.Args["wm_changed_at"].(row.Value)
 	id, _ := req.Args["wm_id"].(row.Value)
 	until, _ := req.Args["until"].(time.Time)

@@ -25,9 +25,10 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	u.scoped.BorrowProgram()
 	defer u.scoped.ReturnProgram()
 	var resume *judge.Resumption
+	state := h.claim.State
 	for again := true; again; {
 		p := u.newPass(&h.claim, u.now())
-		p.Resume = resume
+		p.Resume, p.claimed = resume, state
 		if u.group != nil {
 			p.Shared = p.shareScan(h.room)
 		}
@@ -35,7 +36,7 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 		if again, err = p.run(ctx, h); err != nil {
 			return err
 		}
-		resume = p.next
+		resume, state = p.next, nil // The commit of the pass has changed the state.
 	}
 	return nil
 }
@@ -45,7 +46,9 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 type pass struct {
 	*unit
 	*judge.Pass
-	read openFindings // The findings that the pass builds on, as the ledger has them.
+	// The state of the scope from the claim, for the first pass. Nil means the pass reads the state from the ledger.
+	claimed *ledger.ScopeState
+	read    openFindings // The findings that the pass builds on, as the ledger has them.
 	// Where the next pass goes on. Nil means the next pass goes on at the watermark, or there is no next pass.
 	next *judge.Resumption
 }

@@ -25,7 +25,7 @@ type openFindings struct {
 // recall returns the findings and the state that the pass builds on. recall takes them from the claim and from the
 // node's last run where these are current, and else from the ledger.
 func (p *pass) recall(ctx context.Context, c *ledger.Claim) (*judge.Snapshot, error) {
-	state, err := p.state(ctx, c)
+	state, err := p.state(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +62,11 @@ func (p *pass) recallOpen(ctx context.Context, state ledger.ScopeState) (*judge.
 	return p.BeginOpen(state, p.read.open), nil
 }
 
-// state returns the state of the scope. The claim carries the state for the first pass; later passes read it from the
-// ledger, because the passes before have changed it.
-func (p *pass) state(ctx context.Context, c *ledger.Claim) (ledger.ScopeState, error) {
-	if c.State != nil && p.Resume == nil {
-		return *c.State, nil
+// state returns the state of the scope. The claim may carry the state for the first pass; later passes read the state
+// from the ledger, because the passes before have changed it.
+func (p *pass) state(ctx context.Context) (ledger.ScopeState, error) {
+	if p.claimed != nil {
+		return *p.claimed, nil
 	}
 	return p.e.opts.Ledger.Scope(ctx, p.rule.ID, p.rule.Scope)
 }

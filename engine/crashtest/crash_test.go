@@ -89,6 +89,23 @@ func TestKilledInEachStep(t *testing.T) {
 	}
 }
 
+// Each pass of a firing goes on where the pass before ended, in the first firing and in a later one. No process is
+// killed.
+func TestPassesOfAFiringGoOnAtTheWatermark(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, kind, pages)
+			h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1), (2, 'A-02', 5), (3, 'A-03', -1), (4, 'A-04', -1), (5, 'A-05', -1)")
+			h.until("event [1]", "event [3]", "event [4]", "event [5]")
+			h.exec("INSERT INTO bin_stock VALUES (6, 'A-06', -1), (7, 'A-07', -1), (8, 'A-08', -1)")
+			h.until("event [1]", "event [3]", "event [4]", "event [5]", "event [6]", "event [7]", "event [8]")
+			h.check()
+		})
+	}
+}
+
 // harness is the folder of one test: a source, a ledger, and the processes that die on them.
 type harness struct {
 	*testing.T

@@ -21,6 +21,7 @@ const (
 	none   = "none"  // no rule at all
 	wide   = "wide"  // has wideScopes scopes, which see the same rows at the same time
 	split  = "split" // is as wide, and its scopes share a scan
+	pages  = "pages" // is the event rule with a watermark on a text, so that its passes go on at the watermark
 )
 
 const wideScopes = 30
@@ -67,12 +68,16 @@ func ruleOf(name string) *rules.Rule {
 		r.Schedule.CatchUp = rules.CatchUpAll
 	case alerts:
 		r.OnError = rules.PolicyAlert
-	case string(rules.ModeEvent):
+	case string(rules.ModeEvent), pages:
 		r.Mode = rules.ModeEvent
 		r.Notice.SendResolved = false
 		r.Probe.SQL = "SELECT id, bin, qty FROM bin_stock WHERE id > :wm_id ORDER BY id"
 		r.Probe.MaxRows = 2 // several passes in each firing
 		r.Probe.Watermark = &rules.Watermark{Columns: []string{"id"}, Initial: map[string]any{"id": int64(0)}}
+		if name == pages {
+			r.Probe.SQL = "SELECT id, bin, qty FROM bin_stock WHERE bin > :wm_bin ORDER BY bin"
+			r.Probe.Watermark = &rules.Watermark{Columns: []string{"bin"}, Initial: map[string]any{"bin": ""}}
+		}
 	}
 	return r
 }

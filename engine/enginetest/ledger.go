@@ -147,7 +147,8 @@ func (s *scope) snapshot(now time.Time) ledger.ScopeState {
 	return state
 }
 
-// Claim claims the firing, or an abandoned one.
+// Claim claims the firing, or an abandoned one. As on PostgreSQL, the claim of a firing that no node has started before
+// carries the state of the scope.
 func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	leave, err := l.enter(ctx, "Claim")
 	if err != nil {
@@ -170,6 +171,11 @@ func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, 
 	if !repeated && s.node == node {
 		before = s.token
 	}
+	var state *ledger.ScopeState
+	if !repeated {
+		known := s.snapshot(l.now())
+		state = &known
+	}
 	s.token++
 	s.node = node
 	s.running = &ledger.Claim{
@@ -177,7 +183,7 @@ func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, 
 		LeaseUntil: l.now().Add(lease), Repeated: repeated,
 	}
 	claim := *s.running
-	claim.Before = before
+	claim.Before, claim.State = before, state
 	return claim, nil
 }
 

@@ -112,7 +112,8 @@ type Claim struct {
 	LeaseUntil  time.Time
 	Repeated    bool
 
-	// State is the state of the rule in the scope at the time of the claim. nil = the caller reads it by Scope.
+	// State is the state of the rule in the scope at the time of the claim. nil = the caller reads it by Scope. After
+	// the commit of a pass that another pass follows, State is out of date.
 	State *ScopeState
 	// Before is the token that the rule and scope had before this claim. 0 = another node had the previous claim, or
 	// the ledger does not say. The node may use the findings that it has in memory only if they come from a run with
