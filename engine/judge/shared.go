@@ -34,13 +34,22 @@ func (p *Pass) shared(ctx context.Context, req scanners.Request, visit func(*row
 	}
 	own := 0
 	res, err := p.Prepared.Scan(ctx, req, func(r *row.Row) error {
-		if name, ok := p.Program.RowScope(r); !ok || name != p.Rule.Scope {
+		if !p.Owns(r) {
 			return nil
 		}
 		own++
 		return visit(r)
 	})
 	return SharedResult{Result: scanners.Result{Rows: own, More: res.More}}, err
+}
+
+// Owns tells whether the row belongs to the rule's scope. Without split_by every row does. Call Compile first.
+func (s *ScopedRule) Owns(r *row.Row) bool {
+	if s.Rule.SplitBy == "" {
+		return true
+	}
+	name, isName := s.Program.RowScope(r)
+	return isName && name == s.Rule.Scope
 }
 
 // Survive calls judge and turns a panic into an error: a rule that crashes the code must not stop the node.

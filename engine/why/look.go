@@ -20,7 +20,7 @@ import (
 type Look struct {
 	Skipped   Skip   // Why the source was not asked. Empty means it was asked.
 	Failed    string // Why the source did not answer, with the code.
-	Rows      int    // The rows that were read until the row was found, or all rows where it was not.
+	Rows      int    // The rows of the scope that were read until the row was found, or all where it was not.
 	More      bool   // The probe has more than probe.max_rows rows, and the rest was not read.
 	Found     bool   // The probe returns the row. Always true for a rule that judges its result as a whole.
 	Row       *row.Row
@@ -111,6 +111,9 @@ func (l *looker) scan(ctx context.Context, key string, to *Look) error {
 	res, err := l.scoped.Prepared.Scan(ctx, scanners.Request{
 		Args: p.Args(p.Begin(l.state, nil, l.back)), Timeout: l.rule.Probe.Timeout, MaxRows: l.rule.Probe.MaxRows + l.back.Rows(),
 	}, func(r *row.Row) error {
+		if !l.scoped.Owns(r) {
+			return nil
+		}
 		to.Rows++
 		switch {
 		case result:
