@@ -333,7 +333,14 @@ func TestATrialOfARuleWithSplitByTakesItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run := runTrial(t, try, atEight).Run; run.Rows != 2 || run.Firing != 1 || run.Outcome != ledger.OutcomeOK {
+	ran, err := try.Run(t.Context(), atEight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run := ran.Run; run.Rows != 2 || run.Firing != 1 || run.Outcome != ledger.OutcomeOK {
 		t.Errorf("%+v", run)
+	}
+	if len(ran.Rows) != 2 || slices.ContainsFunc(ran.Rows, func(r *row.Row) bool { return r.Values[2].String() != "a" }) {
+		t.Errorf("the trial keeps rows of other scopes: %v", ran.Rows)
 	}
 }

@@ -149,9 +149,10 @@ func (m *memory) apply(c *ledger.Commit) error {
 	return nil
 }
 
-// tap is a source that keeps a copy of the rows that its probes return.
+// tap is a source that keeps a copy of the rows that its probes return for the scope of the trial.
 type tap struct {
 	source scanners.Source // Nil means every Prepare fails.
+	scoped *judge.ScopedRule
 	forms  map[string]row.Form
 	rows   []*row.Row
 	budget judge.Budget
@@ -185,6 +186,9 @@ func (p tapped) Scan(ctx context.Context, req scanners.Request, visit func(*row.
 		return p.PreparedProbe.Scan(ctx, req, visit)
 	}
 	return p.PreparedProbe.Scan(ctx, req, func(r *row.Row) error {
+		if !p.tap.scoped.Owns(r) {
+			return visit(r)
+		}
 		if len(p.tap.rows) == mostRows {
 			return &judge.Error{Code: "too_many_rows", Message: fmt.Sprintf("more than %d rows cannot be looked at together: narrow the probe", mostRows)}
 		}

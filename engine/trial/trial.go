@@ -35,7 +35,7 @@ type Trial struct {
 type Run struct {
 	Run     ledger.Run       // The sum of the passes.
 	Commits []*ledger.Commit // One for each pass.
-	Rows    []*row.Row       // All rows that the probe returned, in its order.
+	Rows    []*row.Row       // All rows of the scope that the probe returned, in its order.
 }
 
 // New prepares a trial of the rule on the source. types must have the rule's type.
@@ -45,7 +45,7 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, term: start.Term, memory: newMemory(start), tap: &tap{source: source, forms: r.Probe.Forms()}}
+	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, term: start.Term, memory: newMemory(start), tap: &tap{source: source, scoped: scoped, forms: r.Probe.Forms()}}
 	if t.silencer == nil {
 		t.silencer = &silence.Set{}
 	}

@@ -55,6 +55,40 @@ func TestAFirstRun(t *testing.T) {
 	}
 }
 
+const splitRule = `
+    schedule: {cron: "*/5 * * * *", timezone: Asia/Shanghai}
+    scopes: [{name: "119240"}]
+    split_by: wh_id
+    source: wms
+    probe: {sql: "SELECT wh_id, bin, sku, qty, note FROM stock"}
+    when: qty < 0
+    key: [bin]
+    notice: {type: REP_NOTICE, title: "Bin {{ .bin }}", fields: {bin: bin}}
+    deliver: [{sink: inbox}]
+`
+
+// splitRows has rows of other scopes, before and after the rows of the scope and with the same keys.
+func splitRows() [][]row.Value {
+	rows := [][]row.Value{stock("A", "S1", "-3"), stock("A", "S2", "-4"), stock("B", "S3", "5"), stock("C", "S4", "-6"), stock("A", "S5", "-7")}
+	rows[0][0], rows[3][0], rows[4][0] = row.IntOf(119241), row.IntOf(119242), row.Value{}
+	return rows
+}
+
+// A rule with split_by gets the rows of other scopes as well. Its preview shows the rows that the run has judged.
+func TestRowsOfOtherScopesAreNotInThePreview(t *testing.T) {
+	t.Parallel()
+	r := site{rows: splitRows()}.preview(t, ruleOf(t, splitRule)).Report
+	is(t, "rows", rowsOf(r), "1 true | fires\n2 false | qty < 0 is false")
+	if r.Counts.Rows != 2 {
+		t.Errorf("%+v", r.Counts)
+	}
+	whole := ruleOf(t, splitRule, "when: qty < 0", "per: result\n    when: row_count > 2", "key: [bin]", "", "Bin {{ .bin }}", "Rows", "bin: bin", `bin: '"all"'`)
+	r = site{rows: splitRows()}.preview(t, whole).Report
+	if len(r.Rows) != 2 || r.Result == nil || r.Result.Match {
+		t.Errorf("per: result judges %d rows: %+v", len(r.Rows), r.Result)
+	}
+}
+
 func TestStates(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf(t, stockRule, "key:", "for: 10m\n    keep_firing_for: 12m\n    repeat_interval: 30m\n    key:", "deliver:", `  priority: "qty < -20 ? 5 : 4"

@@ -104,6 +104,21 @@ func TestARecordedRunPasses(t *testing.T) {
 	}
 }
 
+// A recording of a rule with split_by has the rows of the scope alone.
+func TestARecordingHasTheRowsOfTheScope(t *testing.T) {
+	t.Parallel()
+	f := folderOf(t, splitRule)
+	text, notes := f.record(t, site{rows: splitRows()}.preview(t, f.rule))
+	for _, other := range []string{"S1", "S4", "S5"} {
+		if strings.Contains(text, other) {
+			t.Errorf("a row of another scope, %s, is in\n%s", other, text)
+		}
+	}
+	if !strings.Contains(text, "sku: S2") || !strings.Contains(text, "sku: S3") || len(notes) != 0 {
+		t.Errorf("%v\n%s", notes, text)
+	}
+}
+
 // Nothing of a masked value is in the file: not in the rows, the keys, the texts or the data.
 func TestAMaskedRecordingHidesTheValues(t *testing.T) {
 	t.Parallel()
