@@ -103,7 +103,7 @@ func describe(p pair) (r Rule, differs bool) {
 	case p.new == nil:
 		return Rule{
 			ID: p.old.ID, Scope: p.old.Scope, Status: Removed, Mode: string(p.old.Mode), Changes: []Change{},
-			Warns: []string{"its findings are closed without notices"},
+			Warns: []string{removed(p.old)},
 		}, true
 	}
 	r = Rule{
@@ -112,6 +112,17 @@ func describe(p pair) (r Rule, differs bool) {
 	}
 	r.Warns = warns(p, fieldNames(r.Changes))
 	return r, len(r.Changes) > 0
+}
+
+// removed says what becomes of the findings of a removed rule.
+func removed(r *rules.Rule) string {
+	switch {
+	case !r.Notice.SendResolved:
+		return "its findings are closed without notices"
+	case r.Shadow:
+		return "its findings are closed without notices; where the rule was promoted, its open notices are resolved"
+	}
+	return "its findings are closed, and its open notices are resolved (send_resolved)"
 }
 
 func disabled(enabled bool) []string {

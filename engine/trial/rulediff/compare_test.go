@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,23 @@ func TestRulesThatComeAndGo(t *testing.T) {
 	files, err := rulediff.Run(t.Context(), rulediff.Input{Old: one, New: both, Due: due})
 	if err != nil || files.Ran || files.Sum != nil || len(files.Rules) != 1 || files.Rules[0].Effect != nil {
 		t.Errorf("%+v, %v", files, err)
+	}
+}
+
+// The warning of a removed rule says what the node does: only a rule with send_resolved sends resolutions, and a rule in
+// shadow only where it was promoted.
+func TestARemovedRuleSaysWhatBecomesOfItsNotices(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]string{
+		"true":                       "its findings are closed, and its open notices are resolved (send_resolved)",
+		"false":                      "its findings are closed without notices",
+		"true}\n    shadow: true #":  "its findings are closed without notices; where the rule was promoted, its open notices are resolved",
+		"false}\n    shadow: true #": "its findings are closed without notices",
+	} {
+		files, err := rulediff.Run(t.Context(), rulediff.Input{Old: load(t, stockRule, "send_resolved: true", "send_resolved: "+change), Due: due})
+		if err != nil || len(files.Rules) != 1 || files.Rules[0].Status != rulediff.Removed || !slices.Equal(files.Rules[0].Warns, []string{want}) {
+			t.Errorf("send_resolved: %s: %+v, %v, want %s", change, files, err, want)
+		}
 	}
 }
 
