@@ -64,7 +64,8 @@ func New(version, goVersion string) (*Metrics, error) {
 		deliveries: counter("deliveries_total", "Attempts to deliver a notice, by sink and by outcome: sent, retried, failed, timed_out or canceled.",
 			"sink", "outcome"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Time from the commit of a notice until its sink took the delivery, by sink.",
+			Namespace: namespace, Name: "delivery_duration_seconds",
+			Help:    "Time from the creation of a notice until its sink took the delivery, by sink. A rule creates its notices at the start of the pass, before the scan.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
 		}, []string{"sink"}),
 		firingLag: histogram("firing_lag_seconds", "Delay of firings: from the due time to the start.",
