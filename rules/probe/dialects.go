@@ -3,6 +3,7 @@ package probe
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // MySQL reports SQL that MySQL and MariaDB read in another way than Parse. It also reports features of these two
@@ -42,6 +43,8 @@ func (m *mysqlCheck) token(t Token) {
 		m.fault(t.Start, CodeNotSelect, "MySQL has no names in brackets", `write "name"`)
 	case t.Kind == Number && !plainNumber.MatchString(t.Text):
 		m.fault(t.Start, CodeNotSelect, "letters right after a number", "write a blank between them; a name that begins with a digit goes in double quotes")
+	case t.Kind == Symbol && t.Text[0] >= utf8.RuneSelf: // MySQL reads it as a part of a name, and Lex does not
+		m.fault(t.Start, CodeNotSelect, "a character that is no letter, in a name without quotes", "write the name in double quotes")
 	case t.Is("#"):
 		m.fault(t.Start, CodeNotSelect, "# begins a comment in MySQL only", "write -- and a blank")
 	case t.Is("?"):

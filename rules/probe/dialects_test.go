@@ -117,6 +117,7 @@ func TestMySQL(t *testing.T) {
 		"SELECT @@version AS v, @@session.time_zone AS z, 1.5e-3 AS n, 0x1f AS h, 0b101 AS i, 1. AS f, 7 FROM t;": "",
 		"SELECT 1 AS n -- a\u00a0b /* not one\nFROM t --":                                                         "",
 		"SELECT id FROM bins WHERE id = :id AND at <= :now /* :x */":                                              "",
+		"SELECT 货位, \"माल\", '€' AS v FROM bins -- €":                                                             "",
 
 		"SELECT 1 # '\n INTO OUTFILE '/tmp/x' -- '":           "sql_not_select # begins",
 		"SELECT 1 --1 INTO OUTFILE '/tmp/x'":                  "sql_not_select -- begins",
@@ -127,6 +128,8 @@ func TestMySQL(t *testing.T) {
 		`SELECT 1 AS E'\' INTO OUTFILE ' -- '`:                "sql_not_select E'…'",
 		"SELECT 1 -- x\x00 INTO OUTFILE '/tmp/x'":             "sql_not_select NUL",
 		"SELECT [a] FROM bins":                                "sql_not_select brackets",
+		"SELECT क€() AS n":                                    "sql_not_select no letter",
+		"SELECT id FROM माल":                                  "sql_not_select no letter",
 		"SELECT @ x := qty FROM bins":                         "sql_session variable",
 		"SELECT data ? 'k' FROM bins":                         "sql_parameter position",
 		"SELECT /*+ MAX_EXECUTION_TIME(0) */ 1":               "sql_session hint",

@@ -25,50 +25,59 @@ const mostNames = 500
 type calls struct {
 	t         *transaction
 	functions scanners.Functions
-	seen      map[relation]bool // views and functions that were judged already
+	called    map[relation]bool // names that were looked up as functions
+	named     map[relation]bool // names that were looked up as views
 	refused   []scanners.Call
 }
 
 // functions refuses a statement that calls a function that may do more than read. functions runs before the server
 // prepares the statement.
 func (t *transaction) functions(ctx context.Context, stmt *probe.Statement) error {
-	c := &calls{t: t, functions: t.dialect.functions, seen: map[relation]bool{}}
-	if err := c.look(ctx, stmt.Text, strings.ToLower(t.dialect.database)); err != nil {
+	c := &calls{t: t, functions: t.dialect.functions, called: map[relation]bool{}, named: map[relation]bool{}}
+	tokens, _ := probe.Lex(stmt.Text)
+	if err := c.look(ctx, tokens, strings.ToLower(t.dialect.database)); err != nil {
 		return err
 	}
 	return c.functions.Refuse(stmt, c.refused)
 }
 
-// look judges the functions that the text calls, and the views that it names. A name without a database belongs to the
-// database home.
-func (c *calls) look(ctx context.Context, text, home string) error {
+// look judges the functions that the tokens call, and the views that they name. A name without a database belongs to
+// the database home.
+func (c *calls) look(ctx context.Context, tokens []probe.Token, home string) error {
 	var called, named []relation
-	tokens, _ := probe.Lex(text)
 	for i, token := range tokens {
-		name := relation{database: home, table: strings.ToLower(token.Name())}
+		name := relation{database: home, table: strings.ToLower(nameOf(token))}
 		if name.table == "" {
 			continue
 		}
-		qualified := i >= 2 && tokens[i-1].Is(".") && tokens[i-2].Name() != ""
+		qualified := i >= 2 && tokens[i-1].Is(".") && nameOf(tokens[i-2]) != ""
 		if qualified {
-			name.database = strings.ToLower(tokens[i-2].Name())
+			name.database = strings.ToLower(nameOf(tokens[i-2]))
 		}
-		if c.seen[name] {
+		if add(c.named, name) {
+			named = append(named, name)
+		}
+		if i+1 == len(tokens) || !tokens[i+1].Is("(") {
 			continue
 		}
-		c.seen[name] = true
-		named = append(named, name)
-		if i+1 < len(tokens) && tokens[i+1].Is("(") {
+		if add(c.called, name) {
 			called = append(called, name)
-			if !qualified {
-				c.builtin(name.table)
-			}
+		}
+		if !qualified {
+			c.builtin(name.table)
 		}
 	}
 	if err := c.stored(ctx, called); err != nil {
 		return err
 	}
 	return c.views(ctx, named)
+}
+
+// add adds a name to the names, and tells whether the name is new.
+func add(names map[relation]bool, name relation) bool {
+	isNew := !names[name]
+	names[name] = true
+	return isNew
 }
 
 // builtin judges a function of the server itself.
@@ -83,7 +92,8 @@ func (c *calls) builtin(name string) {
 }
 
 func (c *calls) refuse(call scanners.Call) {
-	if !c.functions.Allows(call.Name) {
+	isRefused := slices.ContainsFunc(c.refused, func(other scanners.Call) bool { return other.Name == call.Name })
+	if !isRefused && !c.functions.Allows(call.Name) {
 		c.refused = append(c.refused, call)
 	}
 }
@@ -120,30 +130,28 @@ func (c *calls) views(ctx context.Context, named []relation) error {
 		return err
 	}
 	for _, values := range found {
-		if err := c.look(ctx, values[2], strings.ToLower(values[0])); err != nil {
+		if err := c.look(ctx, lexDefinition(values[2]), strings.ToLower(values[0])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// find looks the names up in the catalogue, and returns the rows that belong to one of them.
+// find looks the names up in the catalogue. The server compares them, because it also finds a function whose name
+// differs in accents: plaîn() calls plain.
 func (c *calls) find(ctx context.Context, query string, names []relation) ([][]string, error) {
+	const pair = "(?, ?)"
 	var found [][]string
 	for some := range slices.Chunk(names, mostNames) {
-		args := make([]any, len(some))
-		for i, name := range some {
-			args[i] = name.table
+		var args []any
+		for _, name := range some {
+			args = append(args, name.database, name.table)
 		}
-		rows, err := c.t.texts(ctx, strings.Replace(query, "(?)", "(?"+strings.Repeat(", ?", len(some)-1)+")", 1), args...)
+		rows, err := c.t.texts(ctx, strings.Replace(query, pair, pair+strings.Repeat(", "+pair, len(some)-1), 1), args...)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
-			if slices.Contains(some, relation{database: strings.ToLower(row[0]), table: strings.ToLower(row[1])}) {
-				found = append(found, row)
-			}
-		}
+		found = append(found, rows...)
 	}
 	return found, nil
 }

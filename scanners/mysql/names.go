@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,23 +58,41 @@ func written(name string) string {
 // parseName reads the name of a table as a probe writes it, with or without a database.
 func parseName(text, home string) (database, name string, ok bool) {
 	tokens, faults := probe.Lex(text)
-	named := func(t probe.Token) string {
-		switch {
-		case t.Kind == probe.Word:
-			return t.Text
-		case t.Kind == probe.Quoted && t.Text[0] != '[':
-			return strings.ReplaceAll(t.Name(), t.Text[:1]+t.Text[:1], t.Text[:1])
-		}
-		return ""
-	}
 	switch {
 	case len(faults) > 0:
 	case len(tokens) == 1:
-		database, name = home, named(tokens[0])
+		database, name = home, nameOf(tokens[0])
 	case len(tokens) == 3 && tokens[1].Is("."):
-		database, name = named(tokens[0]), named(tokens[2])
+		database, name = nameOf(tokens[0]), nameOf(tokens[2])
 	}
 	return database, name, database != "" && name != ""
+}
+
+// nameOf returns the name that a token writes. A doubled quote in a quoted name stands for one. nameOf returns "" for a
+// token that is no name.
+func nameOf(t probe.Token) string {
+	switch {
+	case t.Kind == probe.Word:
+		return t.Text
+	case t.Kind == probe.Quoted && t.Text[0] != '[':
+		return strings.ReplaceAll(t.Name(), t.Text[:1]+t.Text[:1], t.Text[:1])
+	}
+	return ""
+}
+
+// quotedParts matches a name or a text in the definition of a view.
+var quotedParts = regexp.MustCompile("(?s)`[^`]*`|'(?:[^'\\\\]|\\\\.)*'")
+
+// lexDefinition cuts the definition of a view into tokens, with empty texts. The server writes a quote in a text as \',
+// whatever the sql_mode is. probe.Lex would end the text there and take the SQL behind it for a text.
+func lexDefinition(definition string) []probe.Token {
+	tokens, _ := probe.Lex(quotedParts.ReplaceAllStringFunc(definition, func(part string) string {
+		if part[0] == '\'' {
+			return "''"
+		}
+		return part
+	}))
+	return tokens
 }
 
 var reserved = func() map[string]bool {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"tallyman/rules/probe"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -353,12 +352,12 @@ func (v *views) reads(view relation, seen map[relation]bool) (table string, unkn
 		return "", true
 	}
 	seen[view] = true
-	tokens, _ := probe.Lex(definition)
+	tokens := lexDefinition(definition)
 	for i := 2; i < len(tokens); i++ {
 		if !tokens[i-1].Is(".") {
 			continue
 		}
-		r := relation{strings.ToLower(tokens[i-2].Name()), strings.ToLower(tokens[i].Name())}
+		r := relation{strings.ToLower(nameOf(tokens[i-2])), strings.ToLower(nameOf(tokens[i]))}
 		if r.database == v.home && slices.Contains(v.hidden, r.table) {
 			return r.table, false
 		}

@@ -154,9 +154,9 @@ func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.
 	}
 	tokens, _ := probe.Lex(stmt.Text)
 	for i, t := range tokens {
-		name := relation{database: x.views.home, table: strings.ToLower(t.Name())}
-		if i >= 2 && tokens[i-1].Is(".") && tokens[i-2].Name() != "" {
-			name.database = strings.ToLower(tokens[i-2].Name())
+		name := relation{database: x.views.home, table: strings.ToLower(nameOf(t))}
+		if i >= 2 && tokens[i-1].Is(".") && nameOf(tokens[i-2]) != "" {
+			name.database = strings.ToLower(nameOf(tokens[i-2]))
 		}
 		if err := x.views.bypass(name); err != nil {
 			return nil, err

@@ -191,7 +191,7 @@ func bypass(t T, d Dialect) {
 	db, s := sample(t, d)
 	source := sessions(t, d, s)
 	db.Exec(t, d.Stock)
-	db.Exec(t, "CREATE VIEW stock_view AS SELECT * FROM stock")
+	db.Exec(t, "CREATE VIEW stock_view AS SELECT s.*, 'it''s' AS note FROM stock s")
 	db.Exec(t, "CREATE VIEW stock_twice AS SELECT * FROM stock_view")
 	db.Exec(t, "CREATE VIEW sample_view AS SELECT * FROM sample")
 	stock := scanners.StagedTable{Table: "stock", Columns: []row.Column{{Name: "qty", Kind: row.Decimal}}, Rows: [][]row.Value{{row.IntOf(1)}}}
