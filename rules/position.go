@@ -22,9 +22,8 @@ type PositionError struct {
 func (e *PositionError) Error() string { return fmt.Sprintf("%q %s; write %s", e.Text, e.Why, e.Want) }
 
 // Position makes a watermark from texts: one for each column, or a single text with commas between the values. A
-// duration counts back from now. present is the present watermark, or nil. For a JSON column, the kind of the value
-// comes from present. The error is a *PositionError.
-func (p *Program) Position(texts []string, present []row.Value, now time.Time) ([]row.Value, error) {
+// duration counts back from now. The error is a *PositionError.
+func (p *Program) Position(texts []string, now time.Time) ([]row.Value, error) {
 	columns := p.rule.Probe.Watermark.Columns
 	if len(texts) == 1 && len(columns) > 1 {
 		texts = strings.Split(texts[0], ",")
@@ -34,7 +33,7 @@ func (p *Program) Position(texts []string, present []row.Value, now time.Time) (
 	}
 	values := make([]row.Value, len(columns))
 	for i, text := range texts {
-		kind := p.watermarkKind(i, present)
+		kind := p.kinds[i]
 		v, ok := positionOf(kind, text)
 		if !ok {
 			return nil, &PositionError{text, fmt.Sprintf("does not fit the column %s of kind %s", columns[i], kind), positionHint(kind)}
@@ -42,20 +41,6 @@ func (p *Program) Position(texts []string, present []row.Value, now time.Time) (
 		values[i] = v.at(now)
 	}
 	return values, nil
-}
-
-// watermarkKind returns the kind of column i of the watermark. For a JSON column, the kind comes from the present
-// watermark, else from the initial value.
-func (p *Program) watermarkKind(i int, present []row.Value) row.Kind {
-	switch {
-	case p.kinds[i] != row.JSON:
-		return p.kinds[i]
-	case len(present) == len(p.kinds):
-		return present[i].Kind()
-	case p.initial[i].ago != nil:
-		return row.Time
-	}
-	return p.initial[i].value.Kind()
 }
 
 // positionOf reads a text as a value of the kind. It returns false where the text does not fit.

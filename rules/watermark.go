@@ -59,7 +59,7 @@ func (c *compiler) lookBack(w *Watermark) {
 		return
 	}
 	switch c.columns[at].Kind {
-	case row.Int, row.Decimal, row.Float, row.JSON: // the kind of a JSON column shows only with its rows
+	case row.Int, row.Decimal, row.Float:
 	default:
 		c.fail("probe.watermark.look_back", CodeWatermark,
 			fmt.Sprintf("look_back counts numbers, but the column %q is of kind %s", w.Columns[0], c.columns[at].Kind), "write a duration, such as 10m")
@@ -84,12 +84,12 @@ func initialHint(k row.Kind) string {
 	case row.Text:
 		return "a text in quotes"
 	default:
-		return "a watermark needs a column that grows: a time, a number or a text"
+		return "a watermark needs a column that grows: have the probe CAST it to a time, a number or a text"
 	}
 }
 
 // initialOf converts an initial value of the rule to the kind of its column. It returns false where the value does not
-// fit.
+// fit. None fits a JSON column, because JSON values have no order in Go: "10" is less than "9".
 func initialOf(k row.Kind, given any) (initialValue, bool) {
 	if s, ok := given.(string); ok {
 		return initialText(k, s)
@@ -100,11 +100,11 @@ func initialOf(k row.Kind, given any) (initialValue, bool) {
 	}
 	whole, isWhole := given.(int64)
 	switch {
-	case isWhole && (k == row.Int || k == row.JSON): // the kind of a JSON column shows only with its rows
+	case isWhole && k == row.Int:
 		return initialValue{value: row.IntOf(whole)}, true
 	case k == row.Decimal:
 		return initialValue{value: number}, true
-	case k == row.Float || k == row.JSON:
+	case k == row.Float:
 		f, err := strconv.ParseFloat(number.String(), 64)
 		return initialValue{value: row.FloatOf(f)}, err == nil
 	}
@@ -114,11 +114,6 @@ func initialOf(k row.Kind, given any) (initialValue, bool) {
 func initialText(k row.Kind, given string) (initialValue, bool) {
 	switch k {
 	case row.Text:
-		return initialValue{value: row.TextOf(given)}, true
-	case row.JSON:
-		if d, err := strictyaml.ParseDuration(given); err == nil && d < 0 {
-			return initialValue{ago: &d}, true
-		}
 		return initialValue{value: row.TextOf(given)}, true
 	case row.Decimal:
 		v, err := row.ParseDecimal(given)

@@ -70,7 +70,7 @@ func Open(ctx context.Context, req Request) (*Move, error) {
 	if err := m.trial.Verify(ctx); err != nil {
 		return nil, err
 	}
-	if m.After, err = m.trial.Program().Position(req.To, m.Before, req.Now); err != nil {
+	if m.After, err = m.trial.Program().Position(req.To, req.Now); err != nil {
 		return nil, err
 	}
 	m.trial.Rewind(m.After)
