@@ -97,7 +97,7 @@ func (v *validator) columnForms(stmt *probe.Statement) {
 			v.fail(path, strictyaml.CodeMissing, path+".format is missing", formatHint)
 		case c.Format != "" && (c.Type == columnTime || c.Type == columnDate) && !namesDay(c):
 			v.fail(path+".format", CodeColumnForm, fmt.Sprintf("no %[2]s can be read from the format %[1]q", c.Format, c.Type), formatHint)
-		case !c.Form().Sorts() && v.compares(stmt, name):
+		case !c.Form().Sorts() && v.compares(stmt, name, c):
 			v.fail(path, CodeColumnForm, fmt.Sprintf("the column %q is compared with a time or a watermark, but in this form a later value can be smaller", name),
 				"in the SQL, make a column of an expression that grows, and compare that column")
 		}
@@ -117,11 +117,12 @@ func namesDay(c Column) bool {
 	return err == nil && read.Equal(at)
 }
 
-// compares tells whether the SQL compares the column with a built-in time or with the column's watermark.
-func (v *validator) compares(stmt *probe.Statement, column string) bool {
+// compares tells whether the SQL compares the column with a built-in time or with the column's watermark. The watermark
+// of a decimal does not count: the database orders numbers, and declare refuses texts.
+func (v *validator) compares(stmt *probe.Statement, column string, c Column) bool {
 	return stmt != nil && slices.ContainsFunc(stmt.Params, func(param string) bool {
 		_, form, _ := probe.Formed(param)
-		return form == column || param == watermarkPrefix+column
+		return form == column || param == watermarkPrefix+column && c.Type != columnDecimal
 	})
 }
 

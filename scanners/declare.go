@@ -16,8 +16,9 @@ type Preparer interface {
 	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
 }
 
-// PrepareForms prepares the statement. A column that the rule declares with a form gets the kind of the form. If the
-// form cannot read the column, the column stays as it is, and the compiler of the rule refuses it. stmt must come from
+// PrepareForms prepares the statement. A column that the rule declares with a form gets the kind of the form. A column
+// that the form cannot read stays as it is, and the compiler of the rule refuses it. So does a text declared as a
+// decimal, if the statement compares it with its watermark: the database would order its letters. stmt must come from
 // probe.Statement.Declare with the columns of forms.
 //
 // If the statement compares a built-in time with a column that holds no times, PrepareForms returns CodeParam.
@@ -125,9 +126,11 @@ func declare(p PreparedProbe, stmt *probe.Statement, forms map[string]row.Form) 
 	d := &declaredProbe{PreparedProbe: p, raw: p.Columns()}
 	d.forms, d.marks = make([]row.Form, len(d.raw)), make([]bool, len(d.raw))
 	for i, c := range d.raw {
-		if form, found := forms[c.Name]; found && form.Fit(c) == nil {
+		form, found := forms[c.Name]
+		isMark := slices.Contains(stmt.Params, "wm_"+c.Name)
+		if found && form.Fit(c) == nil && !(isMark && form.Kind == row.Decimal && c.Kind == row.Text) {
 			d.forms[i], c.Kind, c.Declared = form, form.Kind, true
-			d.marks[i] = slices.Contains(stmt.Params, "wm_"+c.Name)
+			d.marks[i] = isMark
 		}
 		d.columns = append(d.columns, c)
 	}
