@@ -210,20 +210,21 @@ func isWhole(v row.Value) bool {
 	case row.Float:
 		return v.Float() == math.Trunc(v.Float())
 	default:
-		rounded, ok := roundDecimal(v)
-		return ok && row.Equal(rounded, v)
+		whole, ok := roundDecimal(v, apd.RoundDown)
+		return ok && row.Equal(whole, v)
 	}
 }
 
-// roundDecimal rounds to a whole number, halves away from zero. It returns false where the number is out of bounds.
-func roundDecimal(v row.Value) (row.Value, bool) {
+// roundDecimal rounds to a whole number: RoundHalfUp away from zero at a half, RoundDown towards zero, RoundCeiling or
+// RoundFloor. It returns false where the number is out of bounds.
+func roundDecimal(v row.Value, rounding apd.Rounder) (row.Value, bool) {
 	if n, scale, ok := v.Unscaled(); ok && scale <= maxScale {
 		unit := pow10[scale]
 		whole, rest := n/unit, n%unit
 		switch {
-		case rest >= unit-rest && rest > 0:
+		case rest > 0 && (rounding == apd.RoundCeiling || rounding == apd.RoundHalfUp && rest >= unit-rest):
 			whole++
-		case -rest >= unit+rest && rest < 0:
+		case rest < 0 && (rounding == apd.RoundFloor || rounding == apd.RoundHalfUp && -rest >= unit+rest):
 			whole--
 		}
 		return row.DecimalOf(whole, 0), true
@@ -240,7 +241,7 @@ func roundDecimal(v row.Value) (row.Value, bool) {
 		return v, true
 	}
 	c := exactly.WithPrecision(maxDigits + maxExponent)
-	c.Rounding = apd.RoundHalfUp
+	c.Rounding = rounding
 	r := new(apd.Decimal)
 	if _, err := c.RoundToIntegralValue(r, d); err != nil {
 		return row.Value{}, false
@@ -250,10 +251,16 @@ func roundDecimal(v row.Value) (row.Value, bool) {
 
 // numberFunctions are the functions of one number. The functions round, ceil and floor return ints unchanged.
 var numberFunctions = map[string]builtinFunction{
-	"abs":   {params: "n", exact: true, compile: functionCompiler.abs},
-	"round": {params: "n", exact: true, compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Round) }},
-	"ceil":  {params: "n", compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Ceil) }},
-	"floor": {params: "n", compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Floor) }},
+	"abs": {params: "n", exact: true, compile: functionCompiler.abs},
+	"round": {params: "n", exact: true, compile: func(c functionCompiler, at int, a []operand) operand {
+		return c.round(at, a, math.Round, apd.RoundHalfUp)
+	}},
+	"ceil": {params: "n", compile: func(c functionCompiler, at int, a []operand) operand {
+		return c.round(at, a, math.Ceil, apd.RoundCeiling)
+	}},
+	"floor": {params: "n", compile: func(c functionCompiler, at int, a []operand) operand {
+		return c.round(at, a, math.Floor, apd.RoundFloor)
+	}},
 	"int": {params: "x", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Int, "x", at, a, func(f *frame, v []row.Value) row.Value { return toInt(f, v[0], at) })
 	}},
@@ -277,9 +284,9 @@ func absOf(f *frame, v row.Value, at int) row.Value {
 	return negate(f, v, at)
 }
 
-// round compiles round, ceil and floor. float is the function for floats. Only round takes decimals, so a decimal is
-// always rounded to the nearest whole number.
-func (c functionCompiler) round(at int, args []operand, float func(float64) float64) operand {
+// round compiles round, ceil and floor. float is the function for floats, and rounding that for decimals. Only round
+// takes columns of decimals, but a number from JSON with a fraction is a decimal too.
+func (c functionCompiler) round(at int, args []operand, float func(float64) float64, rounding apd.Rounder) operand {
 	return c.each(args[0].plain().kind, "n", at, args, func(f *frame, v []row.Value) row.Value {
 		switch v[0].Kind() {
 		case row.Int:
@@ -287,7 +294,7 @@ func (c functionCompiler) round(at int, args []operand, float func(float64) floa
 		case row.Float:
 			return row.FloatOf(float(v[0].Float()))
 		default:
-			r, ok := roundDecimal(v[0])
+			r, ok := roundDecimal(v[0], rounding)
 			if !ok {
 				return f.fail(at, "a decimal of more than %d digits", maxDigits)
 			}
@@ -307,8 +314,18 @@ func toInt(f *frame, v row.Value, at int) row.Value {
 			return f.fail(at, "%q is no int", clip(v.Text()))
 		}
 		return row.IntOf(n)
-	case row.Float, row.Decimal:
-		x := math.Trunc(floatOf(v))
+	case row.Decimal:
+		whole, _ := roundDecimal(v, apd.RoundDown)
+		if row.Equal(whole, row.IntOf(math.MinInt64)) {
+			return row.IntOf(math.MinInt64)
+		}
+		n, _, ok := whole.Unscaled()
+		if !ok {
+			return f.fail(at, "%s is beyond the range of an int", v)
+		}
+		return row.IntOf(n)
+	case row.Float:
+		x := math.Trunc(v.Float())
 		if !(x >= -1<<63 && x < 1<<63) {
 			return f.fail(at, "%s is beyond the range of an int", v)
 		}

@@ -1,8 +1,10 @@
 package condition_test
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,6 +124,138 @@ func truncRat(r *big.Rat) *big.Rat {
 func roundRat(r *big.Rat) *big.Rat {
 	half := big.NewRat(int64(r.Sign()), 2)
 	return truncRat(new(big.Rat).Add(r, half))
+}
+
+// numberKinds are the kinds of numbers that a condition meets. The kind of a number in JSON shows only at run time: an
+// int, or a decimal.
+var numberKinds = []struct {
+	name   string
+	column row.Column
+	x      string // The number in an expression.
+	value  func(t *rapid.T, s string) (row.Value, *big.Rat)
+}{
+	{"int", row.Column{Name: "x", Kind: row.Int}, "x", func(t *rapid.T, s string) (row.Value, *big.Rat) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			n = rapid.Int64().Draw(t, "n")
+		}
+		return row.IntOf(n), new(big.Rat).SetInt64(n)
+	}},
+	{"float", row.Column{Name: "x", Kind: row.Float}, "x", func(t *rapid.T, s string) (row.Value, *big.Rat) {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row.FloatOf(x), new(big.Rat).SetFloat64(x)
+	}},
+	{"decimal", row.Column{Name: "x", Kind: row.Decimal}, "x", func(t *rapid.T, s string) (row.Value, *big.Rat) {
+		v, err := row.ParseDecimal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v, rat(t, s)
+	}},
+	{"json", row.Column{Name: "doc", Kind: row.JSON}, "doc.x", func(t *rapid.T, s string) (row.Value, *big.Rat) {
+		return row.JSONOf(`{"x": ` + s + `}`), rat(t, s)
+	}},
+}
+
+// TestNumberFunctionsOfAllKinds gives each function of numbers each kind of number. A function that takes a kind gives
+// the right number for it.
+func TestNumberFunctionsOfAllKinds(t *testing.T) {
+	one := big.NewRat(1, 1)
+	whole := func(a *big.Rat, up bool) *big.Rat {
+		n := truncRat(a)
+		switch n.Cmp(a) {
+		case -1:
+			if up {
+				n.Add(n, one)
+			}
+		case 1:
+			if !up {
+				n.Sub(n, one)
+			}
+		}
+		return n
+	}
+	least := func(a, b *big.Rat) *big.Rat {
+		if a.Cmp(b) < 0 {
+			return a
+		}
+		return b
+	}
+	half := func(a *big.Rat) *big.Rat { return new(big.Rat).Mul(new(big.Rat).Add(a, one), big.NewRat(1, 2)) }
+	functions := map[string]struct {
+		rounds bool // The result may be a little off: it is a float, or a quotient.
+		want   func(a *big.Rat) *big.Rat
+	}{
+		"abs(%s)":      {false, func(a *big.Rat) *big.Rat { return new(big.Rat).Abs(a) }},
+		"-%s":          {false, func(a *big.Rat) *big.Rat { return new(big.Rat).Neg(a) }},
+		"round(%s)":    {false, roundRat},
+		"ceil(%s)":     {false, func(a *big.Rat) *big.Rat { return whole(a, true) }},
+		"floor(%s)":    {false, func(a *big.Rat) *big.Rat { return whole(a, false) }},
+		"int(%s)":      {false, truncRat},
+		"float(%s)":    {true, func(a *big.Rat) *big.Rat { return a }},
+		"min(%s, 1)":   {false, func(a *big.Rat) *big.Rat { return least(a, one) }},
+		"max(%s, 1)":   {false, func(a *big.Rat) *big.Rat { return new(big.Rat).Neg(least(new(big.Rat).Neg(a), big.NewRat(-1, 1))) }},
+		"sum([%s, 1])": {true, func(a *big.Rat) *big.Rat { return new(big.Rat).Add(a, one) }},
+		"mean(%s, 1)":  {true, half}, "median(%s, 1)": {true, half},
+	}
+	for _, kind := range numberKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			columns := []row.Column{kind.column}
+			compiled := map[string]*condition.Program{}
+			for form := range functions {
+				src := fmt.Sprintf(form, kind.x)
+				p, err := condition.Compile(src, columns)
+				var refused *condition.Error
+				switch {
+				case err == nil:
+					compiled[form] = p
+				case !errors.As(err, &refused) || refused.Code != condition.CodeDecimal:
+					t.Fatalf("%s: %v", src, err)
+				}
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				s := decimals.Draw(t, "x")
+				digits := strings.TrimLeft(strings.TrimPrefix(s, "-"), "0") // JSON has no 007
+				if digits == "" || digits[0] == '.' {
+					digits = "0" + digits
+				}
+				if s[0] == '-' {
+					digits = "-" + digits
+				}
+				v, a := kind.value(t, digits)
+				r := row.New(columns)
+				r.Values[0] = v
+				for form, p := range compiled {
+					f := functions[form]
+					want := f.want(a)
+					got, err := p.Eval(r)
+					if err != nil {
+						if beyond := want.IsInt() && !want.Num().IsInt64() || form == "mean(%s, 1)" || form == "median(%s, 1)"; !beyond || !strings.Contains(err.Error(), "beyond the range of an int") {
+							t.Fatalf("%s of %s: %v", form, v, err)
+						}
+						continue
+					}
+					exact := new(big.Rat)
+					if got.Kind() == row.Float {
+						exact.SetFloat64(got.Float())
+					} else {
+						exact = rat(t, got.String())
+					}
+					off := new(big.Rat).Abs(new(big.Rat).Sub(exact, want))
+					limit := new(big.Rat)
+					if f.rounds {
+						limit.Mul(new(big.Rat).Add(new(big.Rat).Abs(a), one), rat(t, "4e-16"))
+					}
+					if off.Cmp(limit) > 0 {
+						t.Fatalf("%s of %s: got %s, want %s", form, v, got, want.FloatString(50))
+					}
+				}
+			})
+		})
+	}
 }
 
 // A column compared with a constant takes another path than a column compared with a column.
