@@ -15,7 +15,8 @@ import (
 //
 //   - Decimals lose the trailing zeros after the point, so that an Int and a Decimal with one value have the same key.
 //   - Times are in UTC. Bytes are hex. NULL is null.
-//   - A text loses its trailing spaces, because databases pad CHAR columns with spaces.
+//   - A text loses its trailing spaces, because databases pad CHAR columns with spaces. A JSON value that is a text has
+//     the same key as the text.
 //
 // The bytes are valid UTF-8. A byte of a text that is not UTF-8 becomes an escape that no text has, such as \udcff for
 // the byte 0xFF. So two texts have the same key only if they differ in nothing but trailing spaces. KeyText reads the
@@ -36,7 +37,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 	case Float:
 		return v.appendNumber(dst)
 	case Text:
-		return appendString(dst, strings.TrimRight(v.str, " "))
+		return appendPadded(dst, v.str)
 	case JSON:
 		return appendJSON(dst, v.str)
 	default:
@@ -74,19 +75,25 @@ func (v Value) appendNumber(dst []byte) []byte {
 	return append(dst, '"')
 }
 
+// appendPadded appends a text as a JSON string, without its trailing spaces.
+func appendPadded(dst []byte, s string) []byte { return appendString(dst, strings.TrimRight(s, " ")) }
+
 // appendJSON appends a JSON value with sorted keys and without spaces. It appends a value that is not JSON as a text.
 func appendJSON(dst []byte, s string) []byte {
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
 	var x any
 	if err := dec.Decode(&x); err != nil || dec.More() {
-		return appendString(dst, s)
+		return appendPadded(dst, s)
+	}
+	if text, ok := x.(string); ok && !replaced(s, []byte(text)) {
+		return appendPadded(dst, text)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(x); err != nil || replaced(s, b.Bytes()) {
-		return appendString(dst, s)
+		return appendPadded(dst, s)
 	}
 	return append(dst, bytes.TrimRight(b.Bytes(), "\n")...)
 }
@@ -154,6 +161,9 @@ func CanonicalKey(key string) (string, bool) {
 // KeyText reads a text of a key, which is a JSON string with its quotes. It is the inverse of AppendKey for texts. It
 // returns false where the text is not a JSON string.
 func KeyText(quoted string) (string, bool) {
+	if !strings.HasPrefix(quoted, `"`) { // json.Unmarshal reads null into a string, too
+		return "", false
+	}
 	var out strings.Builder
 	for rest := quoted; ; {
 		at := escapedByte(rest)

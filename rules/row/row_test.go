@@ -149,6 +149,33 @@ func TestKeyIsJSON(t *testing.T) {
 	})
 }
 
+// TestCanonicalKeyKeepsKeys: a key that the API shows is a key that it finds. Texts in a JSON column are keys as texts
+// of a text column are.
+func TestCanonicalKeyKeepsKeys(t *testing.T) {
+	texts := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
+			"a", " ", "\n", "\t", "\b", "\f", "\x7f", "\u0085", "\u2028", "\u2029", "\u00a0", "\"", "\\", "<&>", "补", "🦀", "\xff", "\ufffd",
+		}), 0, 6).Draw(t, "parts"), "")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		v := values.Draw(t, "value")
+		if text := texts.Draw(t, "text"); rapid.Bool().Draw(t, "json") {
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = row.JSONOf(rapid.SampledFrom([]string{string(quoted), text, `{"b": [` + string(quoted) + `], "a": 1.50}`}).Draw(t, "form"))
+			if asText := string(row.TextOf(text).AppendKey(nil)); v.Text() == string(quoted) && utf8.ValidString(text) && string(v.AppendKey(nil)) != asText {
+				t.Fatalf("the text %+q has the key %s, in JSON %s", text, asText, v.AppendKey(nil))
+			}
+		}
+		key := "[" + string(v.AppendKey(nil)) + "]"
+		if got, ok := row.CanonicalKey(key); !ok || got != key {
+			t.Fatalf("%s: the key %s becomes %s, %v", v.Kind(), key, got, ok)
+		}
+	})
+}
+
 func TestUnmarshalRefuses(t *testing.T) {
 	for _, s := range []string{`1`, `{"kind":"colour"}`, `{"kind":"int","value":"x"}`, `{"kind":"time","value":"1.5"}`, `{"kind":"time","value":"1.9999999999"}`, `{"kind":"bytes","value":"!","base64":true}`, `{"kind":"decimal","value":""}`} {
 		var v row.Value
@@ -207,7 +234,7 @@ func TestKeysOfTextsAreDistinct(t *testing.T) {
 			t.Errorf("%s: %+q, %v", key, got, ok)
 		}
 	}
-	for _, key := range []string{`a`, `"`, `"a`, `1`, ``, `"\udcff`, `"a"b"`, `"\udcff"x"`} {
+	for _, key := range []string{`a`, `"`, `"a`, `1`, ``, `"\udcff`, `"a"b"`, `"\udcff"x"`, `null`} {
 		if got, ok := row.KeyText(key); ok {
 			t.Errorf("%s is read as %+q", key, got)
 		}
