@@ -43,7 +43,7 @@ func Parse(name string, src []byte) (*File, problem.List) {
 		f.Root = &Node{Kind: Mapping, Line: 1, Col: 1, weight: 1}
 		return f, nil
 	}
-	b := &builder{file: f, done: map[*yaml.Node]*Node{}, open: map[*yaml.Node]bool{}}
+	b := &builder{file: f, actual: written(root), done: map[*yaml.Node]*Node{}, open: map[*yaml.Node]bool{}}
 	f.Root = b.build(root)
 	if len(b.fatal) > 0 {
 		return nil, b.fatal
@@ -137,7 +137,6 @@ func (b *builder) build(y *yaml.Node) *Node {
 	}
 	b.open[y] = true
 	defer delete(b.open, y)
-	b.actual++
 
 	n := &Node{Line: y.Line, Col: y.Column, style: y.Style, weight: 1}
 	b.done[y] = n
@@ -155,6 +154,18 @@ func (b *builder) build(y *yaml.Node) *Node {
 		}
 	default:
 		n.Kind, n.Tag, n.Text = Scalar, y.ShortTag(), y.Value
+	}
+	return n
+}
+
+// written counts the nodes that the file writes. An alias does not count.
+func written(y *yaml.Node) int {
+	if y.Kind == yaml.AliasNode {
+		return 0
+	}
+	n := 1
+	for _, c := range y.Content {
+		n += written(c)
 	}
 	return n
 }

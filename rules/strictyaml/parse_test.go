@@ -72,6 +72,15 @@ func mergeBomb() string {
 	return "a: &a {" + strings.Repeat("k: 1, ", 20_000) + "}\nb: {<<: [" + strings.Repeat("*a, ", 20_000) + "]}\n"
 }
 
+// manyMerges has its merge keys before most of the nodes that raise the limit of its weight.
+func manyMerges() string {
+	var fields strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&fields, "k%d: %d, ", i, i)
+	}
+	return "a: &a {" + fields.String() + "}\nmerged:\n" + strings.Repeat("  - <<: *a\n", 100) + "others: [" + strings.Repeat("1, ", 30_000) + "]\n"
+}
+
 func TestParseAccepts(t *testing.T) {
 	for name, c := range map[string]struct{ src, path, want string }{
 		"nothing":         {"", "", ""},
@@ -83,6 +92,7 @@ func TestParseAccepts(t *testing.T) {
 		"own field wins":  {"a: &x {b: 1, c: 2}\nd:\n  b: 3\n  <<: *x\n", "d.b", "3"},
 		"first of merges": {"a: &x {b: 1}\nc: &y {b: 2}\nd: {<<: [*y, *x]}\n", "d.b", "2"},
 		"a quoted <<":     {"d: {'<<': 1}\n", "d.<<", "1"},
+		"many merges":     {manyMerges(), "merged[99].k999", "999"},
 		"list":            {"d: [{e: 1}, {e: 2}]\n", "d[1].e", "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
