@@ -43,9 +43,9 @@ func (c operatorCompiler) comparison(n *ast.BinaryNode) operand {
 	}
 	l, r = l.beside(r), r.beside(l)
 	verdict := operators[n.Operator]
-	cond := fastCompare(l, r, verdict)
+	cond := fastCompare(l, r, verdict, at)
 	if cond == nil {
-		cond = compareAny(l, r, verdict)
+		cond = compareAny(l, r, verdict, at)
 	}
 	return c.fold(condOp(at, cond), l, r)
 }
@@ -108,11 +108,11 @@ func (c operatorCompiler) isNull(n *ast.BinaryNode, l, r operand) operand {
 	return c.fold(condOp(at, func(f *frame) truth { return toTruth(val(f).IsNull() == isNil) }), x)
 }
 
-func compareAny(l, r operand, verdict verdicts) func(*frame) truth {
+func compareAny(l, r operand, verdict verdicts, at int) func(*frame) truth {
 	left, right := l.val, r.val
 	slow := func(f *frame) truth {
 		a := left(f)
-		return verdict.of(f, a, right(f))
+		return verdict.of(f, a, right(f), at)
 	}
 	if l.small != nil && r.small != nil {
 		return compareSmall(l.small, r.small, verdict, slow)
@@ -120,18 +120,18 @@ func compareAny(l, r operand, verdict verdicts) func(*frame) truth {
 	return slow
 }
 
-// of compares two values of any kind. It fails for values that do not compare. Such values come from JSON, or from a
+// of compares two values of any kind, at the offset of the comparison. It fails for values that do not compare. Such values come from JSON, or from a
 // database that does not enforce the types of its columns.
-func (v verdicts) of(f *frame, a, b row.Value) truth {
+func (v verdicts) of(f *frame, a, b row.Value, at int) truth {
 	if a.IsNull() || b.IsNull() {
 		return unknown
 	}
-	if a.Kind() == row.Text && !f.read(a.Text(), 0) {
+	if a.Kind() == row.Text && !f.read(a.Text(), at) {
 		return unknown
 	}
 	order, err := row.Compare(a, b)
 	if err != nil {
-		f.fail(0, "%s", err)
+		f.fail(at, "%s", err)
 		return unknown
 	}
 	return v[order+1]
@@ -207,17 +207,17 @@ func (c operatorCompiler) in(n *ast.BinaryNode) operand {
 		if !f.step(len(all), at) {
 			return unknown
 		}
-		return inValues(f, v, all)
+		return inValues(f, v, all, at)
 	})
 }
 
-func inValues(f *frame, v row.Value, values []row.Value) truth {
+func inValues(f *frame, v row.Value, values []row.Value, at int) truth {
 	if values == nil {
 		return unknown // the whole list is NULL
 	}
 	result := no
 	for _, item := range values {
-		if equal := operators["=="].of(f, v, item); equal == yes {
+		if equal := operators["=="].of(f, v, item, at); equal == yes {
 			return yes
 		} else if equal == unknown {
 			result = unknown
@@ -235,8 +235,8 @@ func (c operatorCompiler) inItems(at int, x operand, items []operand) operand {
 	equals := make([]func(*frame) truth, len(items))
 	for i, item := range items {
 		l, r := x.beside(item), item.beside(x)
-		if equals[i] = fastCompare(l, r, operators["=="]); equals[i] == nil {
-			equals[i] = compareAny(l, r, operators["=="])
+		if equals[i] = fastCompare(l, r, operators["=="], at); equals[i] == nil {
+			equals[i] = compareAny(l, r, operators["=="], at)
 		}
 	}
 	return c.fold(condOp(at, func(f *frame) truth {
@@ -306,7 +306,7 @@ func (c operatorCompiler) inRange(n, r *ast.BinaryNode) operand {
 	atLeast, atMost := operators[">="], operators["<="]
 	return c.fold(condOp(at, func(f *frame) truth {
 		v := val(f)
-		a, b := atLeast.of(f, v, from(f)), atMost.of(f, v, to(f))
+		a, b := atLeast.of(f, v, from(f), at), atMost.of(f, v, to(f), at)
 		switch {
 		case a == no || b == no:
 			return no

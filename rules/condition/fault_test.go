@@ -175,6 +175,26 @@ func TestRowsThatCannotBeJudged(t *testing.T) {
 	}
 }
 
+// TestFailedComparisonsSayWhere has values that do not compare, in each form of a comparison. The place of the failure is
+// that of the operator, which # stands before.
+func TestFailedComparisonsSayWhere(t *testing.T) {
+	r := sample(t)
+	r.Values[r.Index("n_int")], r.Values[r.Index("n_dec")] = row.TextOf("x"), row.TextOf("x") // as SQLite may return them
+	r.Values[r.Index("n_text")] = row.IntOf(1)
+	for _, src := range []string{
+		"doc.lines #> 5", "5 #<= doc.lines", "doc.lines #== doc.wave", "n_int #> 5", "5 #> n_int", "n_dec #< 1.5", `n_text #== "a"`, "n_int #!= qty",
+		"doc.lines #in [5, qty]", "5 #in doc.lines", "n_int #in [1, 2]", "doc.lines #in 1..3", "doc.lines not #in [5, 6]",
+	} {
+		src = "qty < 0 and " + src
+		at := strings.Index(src, "#")
+		_, err := compile(t, strings.Replace(src, "#", "", 1)).Match(r)
+		var e *condition.Error
+		if !errors.As(err, &e) || e.Code != condition.CodeValue || e.Offset != at {
+			t.Errorf("%s: got %#v, want the offset %d", src, err, at)
+		}
+	}
+}
+
 func TestMatchNeedsABool(t *testing.T) {
 	if _, err := compile(t, `qty + 1`).Match(sample(t)); err == nil {
 		t.Error("an int matched")

@@ -33,7 +33,7 @@ func (c functionCompiler) at(at int, x operand, i int64) operand {
 // extreme compiles min and max. better tells which of two values to keep.
 func (c functionCompiler) extreme(at int, args []operand, better verdicts) operand {
 	return c.reduce(at, args, func(f *frame, best, v row.Value) row.Value {
-		if better.of(f, v, best) == yes {
+		if better.of(f, v, best, at) == yes {
 			return v
 		}
 		return best

@@ -128,32 +128,32 @@ func align(a int64, as int32, b int64, bs int32) (int64, int64, int32, bool) {
 // fastCompare compiles the comparison of a column with a constant without copying values. Most conditions are such
 // comparisons. It returns nil for other operands, and for kinds that have no fast form. compareAny gives the same
 // results.
-func fastCompare(l, r operand, verdict verdicts) func(*frame) truth {
+func fastCompare(l, r operand, verdict verdicts, at int) func(*frame) truth {
 	switch {
 	case l.column >= 0 && r.constant:
-		return columnWith(l, r.value, verdict)
+		return columnWith(l, r.value, verdict, at)
 	case r.column >= 0 && l.constant:
-		return columnWith(r, l.value, verdict.mirrored())
+		return columnWith(r, l.value, verdict.mirrored(), at)
 	}
 	return nil
 }
 
-func columnWith(column operand, constant row.Value, verdict verdicts) func(*frame) truth {
+func columnWith(column operand, constant row.Value, verdict verdicts, at int) func(*frame) truth {
 	i := column.column
 	switch k := column.kind; {
 	case k == row.Int || k == row.Decimal:
 		if n, scale, ok := constant.Unscaled(); ok {
-			return numberWith(i, constant, n, scale, verdict)
+			return numberWith(i, constant, n, scale, verdict, at)
 		}
 	case k == row.Float && constant.Kind() == row.Float && !math.IsNaN(constant.Float()):
-		return floatWith(i, constant, verdict)
+		return floatWith(i, constant, verdict, at)
 	case k == row.Text && constant.Kind() == row.Text && len(constant.Text()) < freeText:
-		return textWith(i, constant, verdict)
+		return textWith(i, constant, verdict, at)
 	}
 	return nil
 }
 
-func numberWith(i int, constant row.Value, n int64, scale int32, verdict verdicts) func(*frame) truth {
+func numberWith(i int, constant row.Value, n int64, scale int32, verdict verdicts, at int) func(*frame) truth {
 	return func(f *frame) truth {
 		v := &f.row.Values[i]
 		if a, as, ok := v.Unscaled(); ok {
@@ -161,16 +161,16 @@ func numberWith(i int, constant row.Value, n int64, scale int32, verdict verdict
 				return verdict[order+1]
 			}
 		}
-		return verdict.of(f, *v, constant)
+		return verdict.of(f, *v, constant, at)
 	}
 }
 
-func floatWith(i int, constant row.Value, verdict verdicts) func(*frame) truth {
+func floatWith(i int, constant row.Value, verdict verdicts, at int) func(*frame) truth {
 	x := constant.Float()
 	return func(f *frame) truth {
 		v := &f.row.Values[i]
 		if v.Kind() != row.Float {
-			return verdict.of(f, *v, constant)
+			return verdict.of(f, *v, constant, at)
 		}
 		switch a := v.Float(); {
 		case a < x:
@@ -182,13 +182,13 @@ func floatWith(i int, constant row.Value, verdict verdicts) func(*frame) truth {
 	}
 }
 
-func textWith(i int, constant row.Value, verdict verdicts) func(*frame) truth {
+func textWith(i int, constant row.Value, verdict verdicts, at int) func(*frame) truth {
 	s := constant.Text()
 	if verdict[0] == verdict[2] { // == and !=
 		return func(f *frame) truth {
 			v := &f.row.Values[i]
 			if v.Kind() != row.Text {
-				return verdict.of(f, *v, constant)
+				return verdict.of(f, *v, constant, at)
 			}
 			if v.Text() == s {
 				return verdict[1]
@@ -199,7 +199,7 @@ func textWith(i int, constant row.Value, verdict verdicts) func(*frame) truth {
 	return func(f *frame) truth {
 		v := &f.row.Values[i]
 		if v.Kind() != row.Text {
-			return verdict.of(f, *v, constant)
+			return verdict.of(f, *v, constant, at)
 		}
 		return verdict[cmp.Compare(v.Text(), s)+1]
 	}
