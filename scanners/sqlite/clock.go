@@ -26,9 +26,9 @@ func driverZone(location *time.Location) (string, error) {
 	return name, nil
 }
 
-// clockFunctions are SQLite's functions of times, each with the least number of arguments. A call with fewer arguments
-// uses the clock.
-var clockFunctions = map[string]int{"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
+// clockFunctions are SQLite's functions of times, each with the number of arguments up to its last time. A call with
+// fewer arguments uses the clock.
+var clockFunctions = map[string]int{"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2}
 
 // refuseClock refuses SQLite's own clock if times without a zone are not in UTC. SQLite's clock is in UTC, and its
 // modifiers for other zones use the zone of the machine.
@@ -52,7 +52,7 @@ func (s *Source) refuseClock(stmt *probe.Statement) error {
 			if end == i+2 {
 				args = nil
 			}
-			if len(args) < needs || slices.ContainsFunc(args, isClockWord) {
+			if len(args) < needs || hasWord(args, clockWords) || hasWord(args[:needs], fractions) {
 				return s.clockError(stmt, t)
 			}
 		}
@@ -60,9 +60,16 @@ func (s *Source) refuseClock(stmt *probe.Statement) error {
 	return nil
 }
 
-// isClockWord tells whether the argument is 'now', or a modifier that uses the machine's time zone.
-func isClockWord(arg []probe.Token) bool {
-	return len(arg) == 1 && slices.ContainsFunc([]string{"'now'", "'localtime'", "'utc'"}, func(word string) bool { return strings.EqualFold(arg[0].Text, word) })
+var (
+	clockWords = []string{"'now'", "'localtime'", "'utc'"} // the clock, and the modifiers that use the machine's time zone
+	fractions  = []string{"'subsec'", "'subsecond'"}       // modifiers; in the place of a time they are the clock
+)
+
+// hasWord tells whether one of the words stands in the arguments.
+func hasWord(args [][]probe.Token, words []string) bool {
+	return slices.ContainsFunc(slices.Concat(args...), func(t probe.Token) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(t.Text, word) })
+	})
 }
 
 func (s *Source) clockError(stmt *probe.Statement, t probe.Token) error {

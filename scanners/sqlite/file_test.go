@@ -139,11 +139,22 @@ func TestMissingFile(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file was made: %v", err)
 	}
+	if err := s.Ping(t.Context()); !strings.Contains(err.Error(), "no file ") {
+		t.Errorf("a missing file: %v", err)
+	}
 	if err := os.WriteFile(path, []byte("this is no database, just a text that is long enough to be looked at for a header, so that SQLite can tell"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Ping(t.Context()); !scanners.IsTransient(err) {
 		t.Errorf("a text file: %v", err)
+	}
+	within, err := sqlite.Open(sqlite.Config{URL: "sqlite:" + filepath.Join(path, "a.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = within.Close() }()
+	if err := within.Ping(t.Context()); !scanners.IsTransient(err) || !strings.Contains(err.Error(), "not a directory") || strings.Contains(err.Error(), "no file") {
+		t.Errorf("a path through a file: %v", err)
 	}
 	for _, url := range []string{"", "sqlite:", "pilot.db", "postgres://x"} {
 		if _, err := sqlite.Open(sqlite.Config{URL: url}); err == nil {

@@ -134,8 +134,12 @@ func (s *Source) connect(ctx context.Context) (*connection, error) {
 
 // open opens the file. Until secure is called, only our own statements may run.
 func (s *Source) open(ctx context.Context) (*connection, error) {
-	if _, err := os.Stat(s.path); err != nil && s.path != "" {
+	switch _, err := os.Stat(s.path); {
+	case err == nil, s.path == "":
+	case errors.Is(err, os.ErrNotExist):
 		return nil, errorf(scanners.CodeUnreachable, true, "", "no file %s", s.path)
+	default:
+		return nil, errorf(scanners.CodeUnreachable, true, "", "the file cannot be opened: %w", err)
 	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {

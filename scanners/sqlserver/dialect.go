@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -54,8 +55,13 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 
 // textSize is where the server cuts values of types without a size. A cut value must still be above the limit. The
 // server may count bytes, or UTF-16 units of two bytes. Each UTF-16 unit becomes at least one byte of UTF-8. So the cut
-// is at twice the limit.
-func (d *dialect) textSize() int { return 2 * (d.limits.Cell + 1) }
+// is at twice the limit, but at most at the length of the longest value that the server has.
+func (d *dialect) textSize() int {
+	if d.limits.Cell >= math.MaxInt32/2 {
+		return math.MaxInt32
+	}
+	return 2 * (d.limits.Cell + 1)
+}
 
 // transaction is never committed.
 type transaction struct {

@@ -3,6 +3,7 @@ package sqlserver
 import (
 	"database/sql/driver"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -265,6 +266,16 @@ func TestTimeout(t *testing.T) {
 		got, err := p.Scan(t.Context(), scanners.Request{Timeout: time.Minute}, func(*row.Row) error { return enough })
 		if err != enough || got.Rows != 1 { //nolint:errorlint // unwrapped, as the contract says
 			t.Errorf("stopped: %+v, %v", got, err)
+		}
+	}
+}
+
+// TestTextSizeFits: the server takes at most 2147483647, which is also the longest value that it has.
+func TestTextSizeFits(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[int]int{1 << 20: 2<<20 + 2, 1<<30 - 2: 1<<31 - 2, 1<<30 - 1: math.MaxInt32, 1 << 30: math.MaxInt32, 1 << 40: math.MaxInt32, math.MaxInt: math.MaxInt32} {
+		if got := (&dialect{limits: scanners.Limits{Cell: cell}}).textSize(); got != want {
+			t.Errorf("for %d bytes: %d, want %d", cell, got, want)
 		}
 	}
 }
