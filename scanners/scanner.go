@@ -125,8 +125,10 @@ type TransactionWatcher interface {
 
 // OpenTransactions are transactions that have written something and have not ended.
 type OpenTransactions struct {
-	Ages   []time.Duration // how long each has been open, in no order
-	Hidden int             // sessions whose transactions the source's user may not see
+	// Ages says how long each has been open, in no order. The age of a prepared transaction counts from its PREPARE,
+	// because the database does not tell when it began.
+	Ages   []time.Duration
+	Hidden int // sessions whose transactions the source's user may not see
 }
 
 // Inspector is a Source whose catalogue can be read. Names are written as in a statement, quoted where needed.
