@@ -324,11 +324,11 @@ func fit(want catalog.FieldKind, v row.Value) (row.Value, error) {
 
 // bounded makes a text valid UTF-8. It cuts a text that has more bytes than most. A text that was cut ends in "…".
 func bounded(s string, most int) string {
-	if len(s) > most {
+	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) > most {
 		const mark = "…"
 		s = strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return s
 }
 
 // clampPriority makes a priority from the value of the expression. Values below 1 become 1, values above 5 become 5.

@@ -66,6 +66,18 @@ func TestLongTextIsCut(t *testing.T) {
 	}
 }
 
+// TestBounded has texts that are not UTF-8: each bad byte may become three.
+func TestBounded(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "abcdefghijkl": "abcdefghijkl", "abcdefghijklm": "abcdefghi…", "ab€€€€": "ab€€…", "a\xffb": "a\uFFFDb",
+		"a\xffb\xffc\xffd\xff": "a\uFFFDb\uFFFDc…", "a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffb": "a\uFFFDb",
+	} {
+		if got := bounded(text, 12); got != want || len(got) > 12 {
+			t.Errorf("%q becomes %q of %d bytes, want %q", text, got, len(got), want)
+		}
+	}
+}
+
 func TestInitialOf(t *testing.T) {
 	for _, c := range []struct {
 		kind  row.Kind

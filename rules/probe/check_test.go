@@ -47,7 +47,7 @@ func TestAccepted(t *testing.T) {
 		"SELECT 数量, 区１, \"数量（件）\", [货位 号], '“补货”，（1）' FROM t -- 全部（*）",
 		"SELECT @@version, $IDENTITY FROM v$session",
 		"WITH delete AS (SELECT 1) SELECT * FROM delete",
-		"SELECT 1e-3, 0x1f, .5, 1_000, 1.5d, 2f, 1., 0b11, 0o17, 1e3",
+		"SELECT 1e-3, 0x1f, 0X1E, 0XE-1, 0xE+1, .5, 1_000, 1.5d, 2f, 1., 0b11, 0o17, 1e3",
 		"SELECT u & 'x', U&1, u&(2), U & \"x\" FROM t",
 		"SELECT t.into, t.for, t.as, s.t.lock FROM s.for AS update",
 	} {

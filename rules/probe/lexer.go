@@ -306,7 +306,7 @@ func numberLength(s string) int {
 	i := 1
 	for i < len(s) {
 		c := s[i]
-		exponent := (c == '+' || c == '-') && s[i-1]|0x20 == 'e' && !strings.HasPrefix(s, "0x")
+		exponent := (c == '+' || c == '-') && s[i-1]|0x20 == 'e' && !strings.EqualFold(s[:2], "0x")
 		if !isDigit(c) && c != '.' && c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && !exponent {
 			break
 		}

@@ -196,6 +196,9 @@ func numbered(style Style, n int, isTime bool) string {
 // from 1. Inside a parameter, the result is the beginning of the parameter. The result is 0 where the place is not in
 // the SQL.
 func (s *Statement) Place(style Style, at int) int {
+	if at < 1 {
+		return 0
+	}
 	written, rendered := 0, 0 // before the piece: bytes of Text, and characters of the rendered SQL
 	for i, p := range s.pieces {
 		if strings.HasPrefix(p.text, ":") && strings.HasPrefix(s.Text[written:], `\`) {
@@ -214,7 +217,7 @@ func (s *Statement) Place(style Style, at int) int {
 			continue
 		}
 		place := utf8.RuneCountInString(s.Text[:written]) + 1
-		if p.param == "" && at > 0 {
+		if p.param == "" {
 			place += at - rendered - 1
 		}
 		return place

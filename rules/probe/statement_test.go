@@ -168,8 +168,10 @@ func TestPlace(t *testing.T) {
 	if got := stmt.Place(probe.Dollar, indexOf(sent, "timestamptz")); got != indexOf(sql, ":now") {
 		t.Errorf("inside the parameter: %d", got)
 	}
-	if got := stmt.Place(probe.Dollar, len(sent)+10); got != 0 {
-		t.Errorf("behind the end: %d", got)
+	for _, at := range []int{0, -1, len(sent) + 10} {
+		if got := stmt.Place(probe.Dollar, at); got != 0 {
+			t.Errorf("%d is placed at %d", at, got)
+		}
 	}
 }
 

@@ -249,7 +249,7 @@ func cronHint(text string) string {
 	if strings.Contains(fields[len(fields)-1], "7") {
 		return "weekdays are 0 (Sunday) to 6, or SUN to SAT"
 	}
-	if strings.ContainsAny(text, "LW#") {
+	if strings.ContainsAny(strings.NewReplacer("JUL", "", "WED", "").Replace(text), "LW#") {
 		return "L, W and # are not known here"
 	}
 	return ""

@@ -45,6 +45,21 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestHintsFitTheMistake: L, W and # are mistakes, and the letters of JUL and WED are not.
+func TestHintsFitTheMistake(t *testing.T) {
+	const unknown = "L, W and # are not known here"
+	for cron, want := range map[string]string{
+		"61 0 * JUL *": "", "61 0 * * WED": "", "0 25 * JAN-JUL MON,WED": "", "0 0 32 APR FRI": "",
+		"0 0 L * *": unknown, "0 0 LW JUL *": unknown, "0 0 15W * *": unknown, "0 0 * * WED#2": unknown, "0 0 * * WEDL": unknown, "0 0 * * 5L": unknown,
+	} {
+		_, err := schedule.Parse(cron, "")
+		var e *schedule.Error
+		if !errors.As(err, &e) || e.Hint != want {
+			t.Errorf("%s: %#v, want the hint %q", cron, err, want)
+		}
+	}
+}
+
 func TestShortest(t *testing.T) {
 	cases := map[string]time.Duration{
 		"* * * * *":            time.Minute,

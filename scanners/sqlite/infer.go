@@ -57,7 +57,7 @@ func literal(t probe.Token) row.Kind {
 	switch {
 	case t.Kind == probe.String:
 		return row.Text
-	case t.Kind == probe.Number && (strings.HasPrefix(t.Text, "0x") || !strings.ContainsAny(t.Text, ".eE")):
+	case t.Kind == probe.Number && (strings.HasPrefix(strings.ToLower(t.Text), "0x") || !strings.ContainsAny(t.Text, ".eE")):
 		return row.Int
 	case t.Kind == probe.Number:
 		return row.Float

@@ -49,6 +49,7 @@ func TestKinds(t *testing.T) {
 		{"'x'", row.Text, "x"},
 		{"1.5", row.Float, "1.5"},
 		{"0x1F", row.Int, "31"},
+		{"0X1E", row.Int, "30"},
 		{"n > 3", row.Bool, "false"},
 		{"sku IS DISTINCT FROM 'S1'", row.Bool, "false"},
 		{"n = 3 AND qty > 1", row.Bool, "true"},
