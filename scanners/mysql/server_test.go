@@ -59,16 +59,19 @@ func TestInitial(t *testing.T) {
 		column tableColumn
 		want   string
 	}{
-		{true, tableColumn{initial: "'it''s'", required: "1"}, " DEFAULT 'it''s'"},
-		{true, tableColumn{initial: "current_timestamp()"}, " DEFAULT current_timestamp()"},
-		{true, tableColumn{initial: "NULL"}, " DEFAULT NULL"},
+		{true, tableColumn{initial: "'it''s'", required: "1", hasInitial: true}, " DEFAULT 'it''s'"},
+		{true, tableColumn{initial: "current_timestamp()", hasInitial: true}, " DEFAULT current_timestamp()"},
+		{true, tableColumn{initial: "NULL", hasInitial: true}, " DEFAULT NULL"},
 		{true, tableColumn{required: "1"}, ""},
-		{false, tableColumn{initial: `it's \ so`, required: "1"}, ` DEFAULT 'it''s \\ so'`},
-		{false, tableColumn{initial: "0.000", required: "1"}, " DEFAULT '0.000'"},
-		{false, tableColumn{initial: "CURRENT_TIMESTAMP", extra: "default_generated on update current_timestamp"}, " DEFAULT (CURRENT_TIMESTAMP)"},
-		{false, tableColumn{initial: `concat(_utf8mb4\'a\',_utf8mb4\'b\')`, extra: "default_generated"}, " DEFAULT (concat(_utf8mb4'a',_utf8mb4'b'))"},
+		{false, tableColumn{initial: `it's \ so`, required: "1", hasInitial: true}, ` DEFAULT 'it''s \\ so'`},
+		{false, tableColumn{initial: "0.000", required: "1", hasInitial: true}, " DEFAULT '0.000'"},
+		{false, tableColumn{initial: "CURRENT_TIMESTAMP", extra: "default_generated on update current_timestamp", hasInitial: true}, " DEFAULT (CURRENT_TIMESTAMP)"},
+		{false, tableColumn{initial: `concat(_utf8mb4\'a\',_utf8mb4\'b\')`, extra: "default_generated", hasInitial: true}, " DEFAULT (concat(_utf8mb4'a',_utf8mb4'b'))"},
 		{false, tableColumn{required: "1"}, ""},
 		{false, tableColumn{}, ""},
+		{false, tableColumn{hasInitial: true}, " DEFAULT ''"},
+		{false, tableColumn{hasInitial: true, required: "1"}, " DEFAULT ''"},
+		{true, tableColumn{initial: "''", hasInitial: true}, " DEFAULT ''"},
 	} {
 		tx := &transaction{maria: c.maria}
 		if got := tx.initial(c.column); got != c.want {

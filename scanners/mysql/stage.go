@@ -134,14 +134,17 @@ func typeFor(kind row.Kind) string {
 }
 
 // tableColumn is a column of the database's own table, as columns.sql returns it.
-type tableColumn struct{ name, typ, required, initial, extra, generated, collation string }
+type tableColumn struct {
+	name, typ, required, initial, extra, generated, collation string
+	hasInitial                                                bool // an initial of "" is then an empty text
+}
 
 // defineLike returns the columns of a table that the database has. Columns without values in the rows may be NULL.
 func (s *stagedTable) defineLike(found [][]string) (string, error) {
 	var all []tableColumn
 	var names []string
 	for _, f := range found {
-		all = append(all, tableColumn{name: f[0], typ: f[1], required: f[2], initial: f[3], extra: strings.ToLower(f[4]), generated: f[5], collation: f[6]})
+		all = append(all, tableColumn{name: f[0], typ: f[1], required: f[2], initial: f[3], extra: strings.ToLower(f[4]), generated: f[5], collation: f[6], hasInitial: f[7] == "1"})
 		names = append(names, f[0])
 	}
 	matches, err := s.Match(names)
@@ -186,13 +189,13 @@ func (c *tableColumn) counts() bool {
 // a bare text, unless extra says that the default is an expression.
 func (t *transaction) initial(c tableColumn) string {
 	switch {
-	case c.initial == "" && (t.maria || c.required == "1" || c.extra == "default_generated"):
+	case !c.hasInitial:
 		return ""
 	case t.maria:
 		return " DEFAULT " + c.initial
 	case strings.Contains(c.extra, "default_generated"):
 		return " DEFAULT (" + t.expression(c.initial) + ")"
-	case strings.HasPrefix(c.initial, "b'"), c.initial == "":
+	case strings.HasPrefix(c.initial, "b'"):
 		return ""
 	default:
 		return " DEFAULT '" + strings.ReplaceAll(strings.ReplaceAll(c.initial, `\`, `\\`), "'", "''") + "'"
