@@ -264,9 +264,10 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	if err != nil {
 		return ledger.SentNotices{}, err
 	}
-	sent := codec.NewSendAnswer(given)
+	var sent *codec.SendAnswer
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx pgx.Tx) error {
+		sent = codec.NewSendAnswer(given)
 		var b pgx.Batch
 		n.ask(&b)
 		askSent(&b, sent)
