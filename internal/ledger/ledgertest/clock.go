@@ -232,6 +232,43 @@ var clockTests = []testCase{
 			equal(t, i == 1, removed > 0)
 		}
 	}},
+	{"a claim of a push channel ends by the clock of leases, for operators too", func(t *testing.T, f *fixture) {
+		if f.db.OneNode {
+			return // SQLite has one clock for deliveries and their claims
+		}
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0), ofKey("k", 1)))
+		const jump = 2 * time.Hour
+		f.clock.Add(jump)
+		careful := f.db.Open(t, ledger.Options{Now: f.clock.Now, NodeTime: func() time.Time { return f.clock.Now().Add(-jump) }})
+		claims := func(want int64) []delivery.PushClaim {
+			t.Helper()
+			got, err := careful.ClaimPushes(t.Context(), gateway, "a", lease, 10)
+			noError(t, err)
+			equal(t, []int64{want}, claimedSeqs(got))
+			return got.List
+		}
+		noError(t, careful.SettlePushes(t.Context(), settled(claims(1), delivery.SettleFailed, 0)))
+		claims(2)
+		stands := func(seq int64, node string, next time.Time) {
+			t.Helper()
+			d, err := careful.Delivery(t.Context(), seq)
+			noError(t, err)
+			equal(t, node, d.Node)
+			equal(t, next, d.Next)
+		}
+		stands(2, "a", start.Add(lease))
+		f.clock.Add(lease)
+		stands(2, "", start)
+		changed, _, err := careful.RetryDeliveries(t.Context(), Ann, []int64{1, 2})
+		noError(t, err)
+		equal(t, []int64{1, 2}, changed)
+		claims(1)
+		held, err := careful.ListDeliveries(t.Context(), ledger.DeliveryFilter{Held: true, Limit: 9})
+		noError(t, err)
+		equal(t, 1, len(held))
+		equal(t, int64(2), held[0].Seq)
+	}},
 	{"a session keeps the rest of its lease, and an ended one stays ended", func(t *testing.T, f *fixture) {
 		f.begins(t, "dead", start)
 		f.clock.Add(2 * sessionLease)

@@ -95,7 +95,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 		return nil, nil, nil
 	}
 	before := record.DeliveryStates{}
-	clock := l.NowArg()
+	clock, leases := l.NowArg(), l.LeaseArg()
 	begin := func(b *pgx.Batch) {
 		changed = nil
 		clear(before)
@@ -105,7 +105,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 		b.Queue(queries.Get("lock-rules"), seqs)
 		b.Queue(queries.Get("lock-queues"), seqs)
 		b.Queue(queries.Get("lock-pushes"), seqs, seqs)
-		b.Queue(queries.Get("hasten-pushes"), seqs, clock).Query(collect(&changed))
+		b.Queue(queries.Get("hasten-pushes"), seqs, clock, leases).Query(collect(&changed))
 		b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(func(found pgx.Rows) error {
 			var seq int64
 			var state int16
@@ -119,7 +119,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 	err = l.changeShortly(ctx, "retry deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
 		slices.Sort(changed)
 		last.Queue(queries.Get("revive-pushes"), changed, clock)
-		last.Queue(queries.Get("line-up"), changed, clock)
+		last.Queue(queries.Get("line-up"), changed, leases)
 		l.releaseNext(last, changed, laneEnds{})
 		last.Queue(queries.Get("lanes-of"), changed).Query(func(found pgx.Rows) error {
 			var err error

@@ -37,7 +37,7 @@ func TestOrdersGoByIndex(t *testing.T) {
 	noError(t, err)
 	_, err = conn.Exec(t.Context(), "ANALYZE")
 	noError(t, err)
-	deliveries := []any{"", "", "", "", "", []int16{}, int64(math.MaxInt64), 50, int64(1), false, int64(0), ""}
+	deliveries := []any{"", "", "", "", "", []int16{}, int64(math.MaxInt64), 50, int64(1), false, int64(0), "", int64(1)}
 	changes := []any{"", "", "", int64(0), int64(0), 50, 1 << 20, int64(0)}
 	for name, q := range map[string]struct {
 		index string

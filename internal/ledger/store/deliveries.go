@@ -202,7 +202,7 @@ func (s *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFil
 	if f.Oldest {
 		name = "list-deliveries-oldest"
 	}
-	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.NowArg(), f.Held, f.After, f.Cause}
+	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.NowArg(), f.Held, f.After, f.Cause, s.LeaseArg()}
 	err := s.db.EachPlanned(ctx, "plan-anew", name, args, row.Columns(), func() error {
 		r, err := row.Record()
 		out = append(out, r)

@@ -10,13 +10,13 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 -- Where the warehouse of a notice is unknown (''), the warehouse of the lane counts.
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below
 -- this one, $8 limit, $9 now, $10 only those that wait behind another or for a silence, $11 numbers above this one,
--- $12 a cause as in delivery-causes, '' = any.
--- Result: the columns of codec.DeliveryRecord, the latest first.
+-- $12 a cause as in delivery-causes, '' = any, $13 now of leases.
+-- Result: the columns of codec.DeliveryRecord, the latest first. The end of a lease is told by the clock of $9.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, d.kind, ''), coalesce(p.unless, d.unless, ''), coalesce(p.delay, d.delay, 0), coalesce(p.at, d.at, 0),
        coalesce(p.within, d.within, 0), coalesce(p.retry, d.retry, 0), d.expires_at = 9223372036854775807,
-       coalesce(CASE WHEN p.until > (SELECT ledger_now($9)) THEN p.until ELSE p.due END, 0), coalesce(p.deadline, d.deadline, 0), coalesce(p.node, ''),
-       coalesce(p.until > (SELECT ledger_now($9)), false), CASE WHEN p.due = p.held_until AND p.due > (SELECT ledger_now($9)) THEN p.held ELSE '' END,
+       coalesce(CASE WHEN p.until > (SELECT ledger_now($13)) THEN p.until - (SELECT ledger_now($13)) + (SELECT ledger_now($9)) ELSE p.due END, 0), coalesce(p.deadline, d.deadline, 0), coalesce(p.node, ''),
+       coalesce(p.until > (SELECT ledger_now($13)), false), CASE WHEN p.due = p.held_until AND p.due > (SELECT ledger_now($9)) THEN p.held ELSE '' END,
        CASE WHEN p.due = 9223372036854775807 THEN coalesce((
               SELECT min(f.seq) FROM pushes f
               WHERE f.finding = p.finding AND f.lane_id = p.lane_id AND f.addressee = p.addressee AND f.due < 9223372036854775807), 0)
@@ -39,7 +39,7 @@ WHERE d.seq < $7
             WHEN split_part(d.tried, ' ', 3) <> '0' THEN split_part(d.tried, ' ', 3)
             WHEN d.last_error ~ 'no answer within|[Tt]imeout|deadline exceeded' THEN 'timeout'
             ELSE 'unanswered' END)
-  AND (NOT $10::boolean OR p.until <= (SELECT ledger_now($9)) AND p.due > (SELECT ledger_now($9)) AND p.due IN (9223372036854775807, p.held_until))
+  AND (NOT $10::boolean OR p.until <= (SELECT ledger_now($13)) AND p.due > (SELECT ledger_now($9)) AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT $8;
 
 -- name: delivery-causes
@@ -91,14 +91,14 @@ FROM (SELECT q.id FROM queues q
 
 -- name: hasten-pushes
 -- Makes waiting unclaimed deliveries due at once. A delivery that waits behind another one stays there.
--- Arguments: $1 seqs, $2 now.
+-- Arguments: $1 seqs, $2 now, $3 now of leases.
 -- Result: their numbers.
 UPDATE pushes p
 SET first_due = least(p.first_due, (SELECT ledger_now($2))),
     due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE least(p.due, (SELECT ledger_now($2))) END,
     forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq AND d.state <= 0)
 WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT ledger_now($2))
-  AND p.until <= (SELECT ledger_now($2))
+  AND p.until <= (SELECT ledger_now($3))
 RETURNING p.seq;
 
 -- name: revive-deliveries
@@ -126,7 +126,7 @@ WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL AND d.seq = p.seq AND d.state 
 
 -- name: line-up
 -- Puts due and unclaimed deliveries behind an earlier open one of the same finding.
--- Arguments: $1 seqs of deliveries of these findings, $2 now.
+-- Arguments: $1 seqs of deliveries of these findings, $2 now of leases.
 UPDATE pushes n SET due = 9223372036854775807, until = 0, node = ''
 WHERE n.seq = ANY (ARRAY(
         SELECT o.seq FROM pushes e

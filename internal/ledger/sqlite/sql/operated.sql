@@ -5,7 +5,7 @@
 -- Where the warehouse of a notice is unknown (''), the warehouse of the lane counts.
 -- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers
 -- below this one, ?8 limit, ?9 now, ?10 only those that wait behind another or for a silence, ?11 numbers above this
--- one, ?12 a cause as in delivery-causes, '' = any.
+-- one, ?12 a cause as in delivery-causes, '' = any. ?13, now of leases, is not used, because claims end by ?9.
 -- Result: the columns of codec.DeliveryRecord, the latest first.
 SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
