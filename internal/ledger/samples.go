@@ -12,8 +12,8 @@ type Samples interface {
 	CountRuleFindings(ctx context.Context) ([]RuleFindings, error)
 	// FailedRuns returns at most limit failed runs that were due at since or later, the latest first.
 	FailedRuns(ctx context.Context, since time.Time, limit int) ([]Run, error)
-	// WaitingDeliveries reads the limit oldest pending deliveries and returns them, the oldest first. The list leaves
-	// out deliveries that are not due yet and deliveries that a silence holds back.
+	// WaitingDeliveries returns at most limit pending deliveries, the oldest first. The list leaves out deliveries that
+	// are not due yet and deliveries that a silence holds back; they do not count for the limit.
 	WaitingDeliveries(ctx context.Context, now time.Time, limit int) ([]WaitingDelivery, error)
 	// ClaimSample lets one node record the sample that begins at start: it returns true for the first node that asks.
 	ClaimSample(ctx context.Context, step time.Duration, start time.Time) (bool, error)

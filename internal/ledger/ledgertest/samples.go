@@ -43,6 +43,18 @@ var sampleTests = []testCase{
 		noError(t, err)
 		equal(t, want[:1], got)
 	}},
+	{"older deliveries that are not due yet, or that a silence holds back, leave room for those that wait", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		one := silenced(t, "s_1", "rule=x")
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
+		f.commit(t, 1, append(to([]ledger.Target{delayed(time.Hour, "")}, ofKey("later", 0), ofKey("even later", 0)), to([]ledger.Target{important}, ofKey("held", 0))...))
+		f.hold(t, "s_1", f.claimPushes(t, "a", 10).List, time.Hour)
+		f.commit(t, 2, to([]ledger.Target{inbox, important}, newNotice("n_1")))
+		got, err := f.WaitingDeliveries(t.Context(), f.clock.Now(), 2)
+		noError(t, err)
+		waits := ledger.WaitingDelivery{Warehouse: warehouse, Type: "REP_NOTICE", Since: newNotice("n_1").CreatedAt}
+		equal(t, []ledger.WaitingDelivery{waits, waits}, got)
+	}},
 	{"a sample is claimed once and recorded once", func(t *testing.T, f *fixture) {
 		claim := func(l ledger.Ledger, step time.Duration, want bool) {
 			t.Helper()

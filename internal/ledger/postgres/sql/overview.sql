@@ -29,12 +29,15 @@ GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: waiting-deliveries
 -- The oldest pending deliveries, without deliveries that are not due yet or that a silence holds back.
--- Arguments: $1 now, $2 how many are read.
+-- Arguments: $1 now, $2 how many at most.
 -- Result: warehouse, type, since when the delivery waits.
-WITH page AS MATERIALIZED (SELECT seq, notice_id FROM deliveries WHERE state = 0 ORDER BY seq LIMIT $2)
-SELECT n.warehouse, n.type, coalesce(p.first_due, n.created_at)
-FROM page d JOIN ledger_notices(ARRAY(SELECT notice_id FROM page)) n ON n.id = d.notice_id LEFT JOIN pushes p ON p.seq = d.seq
-WHERE coalesce(p.first_due, n.created_at) <= $1 AND coalesce(p.held, '') = ''
+WITH page AS MATERIALIZED (
+    SELECT d.seq, d.notice_id, p.first_due FROM deliveries d LEFT JOIN pushes p ON p.seq = d.seq
+    WHERE d.state = 0 AND coalesce(p.first_due, 0) <= $1 AND coalesce(p.held, '') = ''
+    ORDER BY d.seq LIMIT $2)
+SELECT n.warehouse, n.type, coalesce(d.first_due, n.created_at)
+FROM page d JOIN ledger_notices(ARRAY(SELECT notice_id FROM page)) n ON n.id = d.notice_id
+WHERE coalesce(d.first_due, n.created_at) <= $1
 ORDER BY d.seq;
 
 -- name: claim-sample

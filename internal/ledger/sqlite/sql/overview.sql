@@ -29,13 +29,12 @@ GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: waiting-deliveries
 -- The oldest pending deliveries, without deliveries that are not due yet or that a silence holds back.
--- Arguments: ?1 now, ?2 how many are read.
+-- Arguments: ?1 now, ?2 how many at most.
 -- Result: warehouse, type, since when the delivery waits.
 SELECT n.warehouse, n.type, coalesce(p.first_due, n.created_at)
-FROM (SELECT seq, notice FROM deliveries WHERE state = 0 ORDER BY seq LIMIT ?2) AS d
-JOIN notices n ON n.num = d.notice LEFT JOIN pushes p ON p.seq = d.seq
-WHERE coalesce(p.first_due, n.created_at) <= ?1 AND coalesce(p.held, '') = ''
-ORDER BY d.seq;
+FROM deliveries d CROSS JOIN notices n ON n.num = d.notice LEFT JOIN pushes p ON p.seq = d.seq
+WHERE d.state = 0 AND coalesce(p.first_due, n.created_at) <= ?1 AND coalesce(p.held, '') = ''
+ORDER BY d.seq LIMIT ?2;
 
 -- name: claim-sample
 -- Arguments: ?1 step, ?2 start.
