@@ -7,7 +7,6 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: list-deliveries
 -- reversed: list-deliveries-oldest
--- Where the warehouse of a notice is unknown (''), the warehouse of the lane counts.
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below
 -- this one, $8 limit, $9 now, $10 only those that wait behind another or for a silence, $11 numbers above this one,
 -- $12 a cause as in delivery-causes, '' = any, $13 now of leases.
@@ -27,7 +26,7 @@ JOIN notices n ON n.id = d.notice_id
 LEFT JOIN pushes p ON p.seq = d.seq
 WHERE d.seq < $7
   AND ($1 = '' OR d.lane_id = ANY (ARRAY(SELECT id FROM lanes WHERE sink = $1)))
-  AND ($2 = '' OR n.warehouse = $2 OR n.warehouse = '' AND l.warehouse = $2)
+  AND ($2 = '' OR n.warehouse = $2)
   AND ($3 = '' OR n.type = $3)
   AND ($4 = '' OR n.rule = $4)
   AND ($5 = '' OR d.notice_id = $5 AND d.seq BETWEEN (SELECT first_seq FROM notices WHERE id = $5) AND (SELECT last_seq FROM notices WHERE id = $5))
@@ -51,7 +50,7 @@ SELECT l.sink, c.state, c.cause, count(*), max(c.seq), (array_agg(c.last_error O
 FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
 CROSS JOIN (VALUES (2::smallint), (3)) AS s (state)
 CROSS JOIN LATERAL (
-    SELECT d.seq, d.state, d.notice_id, d.lane_id, d.last_error,
+    SELECT d.seq, d.state, d.notice_id, d.last_error,
        CASE WHEN d.tried = '' THEN 'none'
             WHEN split_part(d.tried, ' ', 3) = '-1' THEN 'refused'
             WHEN starts_with(split_part(d.tried, ' ', 3), '-') THEN 'refused:' || substr(split_part(d.tried, ' ', 3), 2)
@@ -59,8 +58,7 @@ CROSS JOIN LATERAL (
             WHEN d.last_error ~ 'no answer within|[Tt]imeout|deadline exceeded' THEN 'timeout'
             ELSE 'unanswered' END AS cause
     FROM deliveries d WHERE d.state > 1 AND d.state = s.state AND d.lane_id = ANY (l.ids) LIMIT $1) AS c
-WHERE $2 = '' OR EXISTS (SELECT FROM notices n JOIN lanes w ON w.id = c.lane_id
-                         WHERE n.id = c.notice_id AND (n.warehouse = $2 OR n.warehouse = '' AND w.warehouse = $2))
+WHERE $2 = '' OR EXISTS (SELECT FROM notices n WHERE n.id = c.notice_id AND n.warehouse = $2)
 GROUP BY l.sink, c.state, c.cause
 ORDER BY count(*) DESC, l.sink, c.state, c.cause;
 

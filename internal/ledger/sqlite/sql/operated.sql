@@ -2,7 +2,6 @@
 
 -- name: list-deliveries
 -- reversed: list-deliveries-oldest
--- Where the warehouse of a notice is unknown (''), the warehouse of the lane counts.
 -- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers
 -- below this one, ?8 limit, ?9 now, ?10 only those that wait behind another or for a silence, ?11 numbers above this
 -- one, ?12 a cause as in delivery-causes, '' = any. ?13, now of leases, is not used, because claims end by ?9.
@@ -22,7 +21,7 @@ CROSS JOIN notices n ON n.num = d.notice
 LEFT JOIN pushes p ON p.seq = d.seq
 WHERE d.seq < ?7
   AND (?1 = '' OR l.sink = ?1)
-  AND (?2 = '' OR n.warehouse = ?2 OR n.warehouse = '' AND l.warehouse = ?2)
+  AND (?2 = '' OR n.warehouse = ?2)
   AND (?3 = '' OR n.type = ?3)
   AND (?4 = '' OR n.rule = ?4)
   AND (?5 = '' OR d.seq IN (SELECT o.seq FROM notices m JOIN deliveries o ON o.notice = m.num WHERE m.id = ?5))
@@ -41,14 +40,14 @@ ORDER BY d.seq DESC LIMIT ?8;
 -- Arguments: ?1 how many are read of each sink and state, ?2 warehouse, '' = all.
 -- Result: sink, state, cause, number, the latest delivery and its error.
 SELECT sink, state, cause, count(*), max(seq), last_error
-FROM (SELECT l.sink, d.seq, d.state, d.last_error, n.warehouse AS of_notice, l.warehouse AS of_lane,
+FROM (SELECT l.sink, d.seq, d.state, d.last_error, n.warehouse,
              row_number() OVER (PARTITION BY l.sink, d.state) AS place,
        (SELECT CASE WHEN d.tried = '' THEN 'none' WHEN a.code = -1 THEN 'refused' WHEN a.code < 0 THEN 'refused:' || -a.code WHEN a.code > 0 THEN '' || a.code
                     WHEN d.last_error LIKE '%no answer within%' OR d.last_error LIKE '%timeout%' OR d.last_error LIKE '%deadline exceeded%' THEN 'timeout'
                     ELSE 'unanswered' END
         FROM (SELECT CAST(substr(d.tried, instr(d.tried, ' ') + 1 + instr(substr(d.tried, instr(d.tried, ' ') + 1), ' ')) AS INTEGER) AS code) AS a) AS cause
       FROM lanes l CROSS JOIN deliveries d ON d.lane_id = l.id AND d.state > 1 AND d.state IN (2, 3) CROSS JOIN notices n ON n.num = d.notice)
-WHERE place <= ?1 AND (?2 = '' OR of_notice = ?2 OR of_notice = '' AND of_lane = ?2)
+WHERE place <= ?1 AND (?2 = '' OR warehouse = ?2)
 GROUP BY sink, state, cause
 ORDER BY count(*) DESC, sink, state, cause;
 
