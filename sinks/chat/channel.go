@@ -132,22 +132,31 @@ func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 }
 
 func (c *Channel) push(ctx context.Context, d *delivery.Delivery, recipients []delivery.Subscriber) error {
+	p, err := c.post(d.Notice, recipients)
+	if err != nil {
+		return sinks.Refuse(d, err)
+	}
+	return c.judge(d, c.call(ctx, p))
+}
+
+// post makes the call that shows the notice.
+func (c *Channel) post(n *notice.Notice, recipients []delivery.Subscriber) (*post, error) {
 	var only delivery.Subscriber
 	if c.each && len(recipients) == 1 {
 		only = recipients[0]
 	}
-	m, err := c.message(d.Notice, only)
+	m, err := c.message(n, only)
 	if err != nil {
-		return sinks.Refuse(d, err)
+		return nil, err
 	}
 	if c.mention != "" {
-		m.mention = c.mentionOf(d.Notice.ID, recipients)
+		m.mention = c.mentionOf(n.ID, recipients)
 	}
 	p, err := c.service.post(m, c.now())
 	if err != nil {
-		return sinks.Refuse(d, fmt.Errorf("chat: %s: %w", c.kind, err))
+		return nil, fmt.Errorf("chat: %s: %w", c.kind, err)
 	}
-	return c.judge(d, c.call(ctx, p))
+	return p, nil
 }
 
 // message makes the message that the chat shows.

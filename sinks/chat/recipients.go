@@ -73,26 +73,46 @@ type mention struct {
 // be markup.
 var mentionForm = regexp.MustCompile(`^[A-Za-z0-9_.@+-]{1,100}$`)
 
-// mentionOf looks up the people whom the message mentions. mentionOf warns of recipients without a usable value.
+// A message mentions at most so many people, with ids or phones of so many characters in all. Discord takes mentions of
+// 100 people, in 2,000 characters with four of markup for each and a space; and mentions must leave room for the text.
+const (
+	mostMentioned = 100
+	maxMentioned  = 1_400
+)
+
+// mentionOf looks up the people whom the message mentions. mentionOf warns of recipients without a usable value, and of
+// recipients for whom the message has no room.
 func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) mention {
 	var m mention
-	var without []string
+	var without, beyond []string
+	length := 0
 	for i := range recipients {
 		id := strings.ReplaceAll(recipients[i].Address(c.mention), " ", "")
 		switch {
 		case !mentionForm.MatchString(id):
 			without = append(without, recipients[i].ID)
-		case c.mention == delivery.AddressPhone:
+			continue
+		case len(m.ids)+len(m.phones) == mostMentioned || length+len(id) > maxMentioned:
+			beyond = append(beyond, recipients[i].ID)
+			continue
+		}
+		length += len(id)
+		if c.mention == delivery.AddressPhone {
 			m.phones = append(m.phones, id)
-		default:
+		} else {
 			m.ids = append(m.ids, id)
 		}
 	}
-	if len(without) > 0 {
-		c.log.Warn("A chat message left out mentions. The address book has no usable value for them.",
-			"notice", notice, "address", c.mention, "subscribers", without[:min(len(without), mostNamed)], "count", len(without))
-	}
+	c.warn("A chat message left out mentions. The address book has no usable value for them.", notice, without)
+	c.warn("A chat message left out mentions. A message has room for 100 people, fewer with long ids.", notice, beyond)
 	return m
+}
+
+// warn logs the subscribers whom a message does not mention. Without subscribers warn logs nothing.
+func (c *Channel) warn(what, notice string, subscribers []string) {
+	if len(subscribers) > 0 {
+		c.log.Warn(what, "notice", notice, "address", c.mention, "subscribers", subscribers[:min(len(subscribers), mostNamed)], "count", len(subscribers))
+	}
 }
 
 // mostNamed is the number of subscribers that a log line names.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -82,6 +83,37 @@ func TestMentions(t *testing.T) {
 	for url, mention := range map[string]string{"ntfy://ntfy.sh/x": "chat", "slack://hook:T00AAAAAA-B00BBBBBB-cccccccccccccccccccccccc@webhook": "phone", "generic://h/?template=json": "chat"} {
 		if _, err := New(Options{URL: url, Mention: mention, Book: book4}); err == nil || !strings.Contains(err.Error(), "cannot mention people by "+mention) {
 			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestMentionsLeaveRoomForTheText(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{1, 14, 100} { // of an id
+		many := people{}
+		var ids []string
+		for i := range 200 {
+			id := fmt.Sprintf("user:%03d", i)
+			ids = append(ids, id)
+			many[id] = delivery.Subscriber{Channels: map[string]string{"chat": strings.Repeat("a", length)}}
+		}
+		server := tlsServer(t)
+		server.Always(testenv.ReplyStatus(http.StatusOK, `{"ok":true}`))
+		var log bytes.Buffer
+		c := reach(t, server, Options{
+			URL: "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=-100123", Title: true, Mention: "chat", Book: many,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err := c.Push(t.Context(), forRecipients(ids...)); err != nil {
+			t.Fatal(err)
+		}
+		first := min(100, 1400/length)
+		body := string(server.Requests()[0].Body)
+		if got := strings.Count(body, "@a"); got != first+1 || !strings.Contains(body, "Replenish") { // the text has "@all"
+			t.Errorf("ids of %d characters: %d mentions, want %d: %s", length, got-1, first, body)
+		}
+		if want := fmt.Sprintf("subscribers=\"[user:%03d user:", first); !strings.Contains(log.String(), want) || !strings.Contains(log.String(), fmt.Sprint("count=", 200-first)) {
+			t.Errorf("ids of %d characters: the log lacks %s: %s", length, want, log.String())
 		}
 	}
 }

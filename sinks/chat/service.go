@@ -8,8 +8,12 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 	"time"
+	"unicode/utf16"
+
+	"tallyman/sinks/render"
 )
 
 // service is one kind of chat.
@@ -107,6 +111,33 @@ func jsonPost(url string, body any) (*post, error) {
 		return nil, err
 	}
 	return &post{url: url, header: map[string]string{"Content-Type": "application/json"}, body: b}, nil
+}
+
+// fit cuts the text to the longest one that fits. fits must measure the message as it is sent, with its title, its
+// mentions and its escapes, in the unit of the service.
+func fit(text string, fits func(text string) bool) string {
+	if fits(text) {
+		return text
+	}
+	return render.ShortenBytes(text, sort.Search(len(text), func(n int) bool { return !fits(render.ShortenBytes(text, n+1)) }))
+}
+
+// units returns the length of a text in UTF-16. Services that say "characters" do not say whether a character beyond
+// U+FFFF counts as one or as two, so it counts as two.
+func units(text string) int {
+	n := 0
+	for _, r := range text {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// headed returns the text below a title in bold. Either may be empty.
+func headed(bold func(title string) string, title, text string) string {
+	if title == "" {
+		return text
+	}
+	return strings.TrimSuffix(bold(title)+"\n"+text, "\n")
 }
 
 // whole returns title and text together, for services without titles.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/format"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
@@ -23,8 +24,8 @@ import (
 	"tallyman/sinks/render"
 )
 
-// maxSlack is the longest message, in characters. Slack cuts off a message after 40,000.
-const maxSlack = 30_000
+// maxSlack is the longest message, in characters, with its escapes.
+const maxSlack = 40_000
 
 // slackChat posts through a webhook, or through the API with the token of a bot.
 type slackChat struct{ config *slack.Config }
@@ -48,11 +49,12 @@ func openSlack(u *url.URL) (service, error) {
 var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func (s *slackChat) post(m *message, _ time.Time) (*post, error) {
-	text := slackEscapes.Replace(render.Shorten(m.text, maxSlack))
-	if m.title != "" {
-		text = strings.TrimSuffix("*"+slackEscapes.Replace(m.title)+"*\n"+slackEscapes.Replace(render.Shorten(m.body(), maxSlack)), "\n")
+	shown := func(text string) string {
+		bold := func(title string) string { return "*" + slackEscapes.Replace(title) + "*" }
+		return m.mention.line("<@%s>") + headed(bold, m.title, slackEscapes.Replace(text))
 	}
-	payload := slack.MessagePayload{Text: m.mention.line("<@%s>") + text, BotName: s.config.BotName, ThreadTS: s.config.ThreadTS}
+	text := fit(m.body(), func(text string) bool { return units(shown(text)) <= maxSlack })
+	payload := slack.MessagePayload{Text: shown(text), BotName: s.config.BotName, ThreadTS: s.config.ThreadTS}
 	payload.SetIcon(s.config.Icon)
 	if !s.config.Token.IsAPIToken() {
 		return jsonPost(s.config.Token.WebhookURL(), payload)
@@ -95,8 +97,8 @@ func (s *slackChat) read(body []byte) error {
 	}
 }
 
-// maxTelegram is the longest message, in characters. maxTelegram leaves room for a title.
-const maxTelegram = 4096 - maxTitle - 1
+// maxTelegram is the longest message, in characters. Telegram counts them after it has read the escapes.
+const maxTelegram = 4096
 
 // telegramChat posts as a bot.
 type telegramChat struct{ config *telegram.Config }
@@ -116,12 +118,13 @@ func openTelegram(u *url.URL) (service, error) {
 }
 
 func (t *telegramChat) post(m *message, _ time.Time) (*post, error) {
-	text := html.EscapeString(render.Shorten(m.text, maxTelegram))
-	if m.title != "" {
-		text = strings.TrimSuffix("<b>"+html.EscapeString(m.title)+"</b>\n"+html.EscapeString(render.Shorten(m.body(), maxTelegram)), "\n")
+	shown := func(text string) string {
+		bold := func(title string) string { return "<b>" + html.EscapeString(title) + "</b>" }
+		return m.mention.line("@%s") + headed(bold, m.title, html.EscapeString(text))
 	}
+	text := fit(m.body(), func(text string) bool { return units(html.UnescapeString(shown(text))) <= maxTelegram })
 	return jsonPost("https://api.telegram.org/bot"+t.config.Token+"/sendMessage", map[string]any{
-		"chat_id": t.config.Chats[0], "text": m.mention.line("@%s") + text, "parse_mode": "HTML",
+		"chat_id": t.config.Chats[0], "text": shown(text), "parse_mode": "HTML",
 		"disable_notification": !t.config.Notification, "link_preview_options": map[string]bool{"is_disabled": !t.config.Preview},
 	})
 }
@@ -155,8 +158,11 @@ func (t *telegramChat) ofChat(body []byte) bool {
 	return strings.Contains(d, "chat") || strings.Contains(d, "rights") || strings.Contains(d, "peer")
 }
 
-// maxDiscord is the longest text of an embed, in characters.
-const maxDiscord = 4096
+// The longest title and text of an embed, in characters, with their escapes.
+const (
+	maxDiscordTitle = 256
+	maxDiscord      = 4096
+)
 
 // discordChat posts through a webhook.
 type discordChat struct{ config *discord.Config }
@@ -172,10 +178,17 @@ func openDiscord(u *url.URL) (service, error) {
 	return &discordChat{config}, nil
 }
 
+// linkEscapes prevents a text from making links in Markdown, whose words could hide the address. It escapes the backslash
+// for the reason that plainMarkdown has.
+var linkEscapes = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
+
 func (d *discordChat) post(m *message, _ time.Time) (*post, error) {
-	embed := map[string]any{"color": m.color(), "description": render.Shorten(m.text, maxDiscord)}
+	shown := func(text string, most int) string {
+		return linkEscapes.Replace(fit(text, func(text string) bool { return units(linkEscapes.Replace(text)) <= most }))
+	}
+	embed := map[string]any{"color": m.color(), "description": shown(m.body(), maxDiscord)}
 	if m.title != "" {
-		embed["title"], embed["description"] = m.title, render.Shorten(m.body(), maxDiscord)
+		embed["title"] = shown(m.title, maxDiscordTitle)
 	}
 	body := map[string]any{"embeds": []any{embed}, "allowed_mentions": map[string]any{"parse": []string{}}}
 	if len(m.mention.ids) > 0 {
@@ -194,8 +207,8 @@ func (d *discordChat) mentions(phone bool) bool { return !phone }
 
 func (d *discordChat) read([]byte) error { return nil }
 
-// maxMattermost is the longest text, in characters. A post can have 16,383.
-const maxMattermost = 16_000
+// maxMattermost is the longest post, in code points, with its escapes. Mattermost makes several posts of a longer one.
+const maxMattermost = 16_383
 
 // mattermostChat posts through an incoming webhook.
 type mattermostChat struct{ config *mattermost.Config }
@@ -211,15 +224,17 @@ func openMattermost(u *url.URL) (service, error) {
 	return &mattermostChat{config}, nil
 }
 
-// mattermostEscapes prevents a text from mentioning people: it puts a zero-width space after each @.
-var mattermostEscapes = strings.NewReplacer("@", "@\u200b")
+// mattermostEscapes prevents a text from making links, and from mentioning people: it puts a zero-width space after each
+// @.
+var mattermostEscapes = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "@", "@\u200b")
 
 func (c *mattermostChat) post(m *message, _ time.Time) (*post, error) {
-	text := render.Shorten(m.text, maxMattermost)
-	if m.title != "" {
-		text = strings.TrimSuffix("**"+m.title+"**\n"+render.Shorten(m.body(), maxMattermost-maxTitle-5), "\n")
+	shown := func(text string) string {
+		bold := func(title string) string { return "**" + mattermostEscapes.Replace(title) + "**" }
+		return m.mention.line("@%s") + headed(bold, m.title, mattermostEscapes.Replace(text))
 	}
-	payload := mattermost.JSON{Text: m.mention.line("@%s") + mattermostEscapes.Replace(text), UserName: c.config.UserName, Channel: c.config.Channel}
+	text := fit(m.body(), func(text string) bool { return utf8.RuneCountInString(shown(text)) <= maxMattermost })
+	payload := mattermost.JSON{Text: shown(text), UserName: c.config.UserName, Channel: c.config.Channel}
 	payload.SetIcon(c.config.Icon)
 	to := url.URL{Scheme: scheme(c.config.DisableTLS), Host: c.config.Host, Path: "/hooks/" + c.config.Token}
 	return jsonPost(to.String(), payload)

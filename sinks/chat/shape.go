@@ -39,18 +39,14 @@ const (
 	mostTeams    = 28_000
 )
 
-// clip cuts a text to n bytes.
-func clip(s string, n int) string { return render.ShortenBytes(s, n) }
-
 // fitted makes the call with as much of the text as the body can hold. fitted measures the encoded body, because
 // encoding makes a text longer, and because Lark's body has the text once for each language.
 func fitted(to, text string, most int, body func(text string) any) (*post, error) {
-	for n := min(len(text), most); ; n = n * 9 / 10 {
-		p, err := jsonPost(to, body(clip(text, n)))
-		if err != nil || len(p.body) <= most || n < 100 {
-			return p, err
-		}
-	}
+	text = fit(text, func(text string) bool {
+		p, err := jsonPost(to, body(text))
+		return err != nil || len(p.body) <= most
+	})
+	return jsonPost(to, body(text))
 }
 
 func firstLine(m *message) string {
@@ -102,7 +98,7 @@ func (w weComShape) shaped(m *message, to *url.URL, secret string, _ time.Time) 
 	if secret != "" {
 		return nil, fmt.Errorf("WeCom knows no secret beside the key")
 	}
-	text := map[string]any{"content": clip(m.whole(), maxWeCom)}
+	text := map[string]any{"content": render.ShortenBytes(m.whole(), maxWeCom)}
 	for name, list := range map[string][]string{
 		"mentioned_list": slices.Concat(w.users, m.mention.ids), "mentioned_mobile_list": slices.Concat(w.phones, m.mention.phones),
 	} {
@@ -171,8 +167,9 @@ func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*
 	})
 }
 
-// plainMarkdown prevents a text from making links in Teams.
-var plainMarkdown = strings.NewReplacer("[", `\[`, "]", `\]`, "<", "&lt;")
+// plainMarkdown prevents a text from making links in Teams. It escapes the backslash too: otherwise a backslash of the
+// text would take away the effect of the one before a bracket.
+var plainMarkdown = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "<", "&lt;")
 
 // larkChat posts as a custom bot of Lark or Feishu.
 type larkChat struct {
@@ -256,7 +253,7 @@ func (t *teamsChat) post(m *message, _ time.Time) (*post, error) {
 	return fitted(t.to, m.text, mostTeams, func(text string) any {
 		return map[string]any{
 			"@type": "MessageCard", "@context": "http://schema.org/extensions", "summary": firstLine(m), "themeColor": fmt.Sprintf("%06x", m.color()),
-			"title": m.title, "text": strings.ReplaceAll(plainMarkdown.Replace(text), "\n", "\n\n"),
+			"title": plainMarkdown.Replace(m.title), "text": strings.ReplaceAll(plainMarkdown.Replace(text), "\n", "\n\n"),
 		}
 	})
 }

@@ -96,6 +96,7 @@ func TestShortening(t *testing.T) {
 		if got := render.Shorten(s, n); utf8.RuneCountInString(got) > n || utf8.RuneCountInString(s) <= n && got != s {
 			t.Errorf("%d characters of %q: %q", n, s, got)
 		}
+		n = rapid.IntRange(0, 40).Draw(t, "bytes")
 		got := render.ShortenBytes(s, n)
 		if len(got) > n || !utf8.ValidString(got) || len(s) <= n && got != s || !strings.HasPrefix(s, strings.TrimSuffix(got, "…")) {
 			t.Errorf("%d bytes of %q: %q", n, s, got)

@@ -188,8 +188,11 @@ func Shorten(s string, n int) string {
 
 // ShortenBytes cuts a text to n bytes, but never inside a character.
 func ShortenBytes(s string, n int) string {
-	if len(s) <= n {
+	switch {
+	case len(s) <= n:
 		return s
+	case n < len(more):
+		return ""
 	}
 	cut := n - len(more)
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
