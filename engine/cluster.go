@@ -19,7 +19,7 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	id, _ := e.opts.Session.Own()
 	for _, n := range nodes {
 		if n.Session != id && n.Rules != version {
-			e.log.Info("The state of removed rules stays open until all nodes have the same rules. Another node has other rules.", "node", n.Name, "rules", n.Rules, "here", version)
+			e.log.Info("Another node has other rules. The state of removed rules stays open until all nodes have the same rules.", "node", n.Name, "rules", n.Rules, "here", version)
 			return false, nil
 		}
 	}

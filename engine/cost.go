@@ -102,7 +102,7 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 		plan.Before = u.cost.plan.Before
 		if old := u.cost.plan; old.Shape != plan.Shape {
 			plan.Before = &ledger.PlanBefore{Cost: old.Cost, Shape: old.Shape, Until: now}
-			u.logger().Warn("The source now runs the probe with another plan.", "plan", plan.Shape, "cost", plan.Cost, "was", old.Shape, "costed", old.Cost)
+			u.logger().Warn("The source now runs the probe with another plan.", "plan", plan.Shape, "cost", plan.Cost, "old_plan", old.Shape, "old_cost", old.Cost)
 		}
 	}
 	u.cost.known, u.cost.plan = true, plan

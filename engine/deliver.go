@@ -275,7 +275,7 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 	}
 	if err := l.e.opts.Ledger.MarkSent(ctx, l.session, receipts, made); err != nil {
 		// The sink gets the same deliveries again and answers the same, since sinks are idempotent.
-		return fmt.Errorf("recording what the sink took: %w", err)
+		return fmt.Errorf("recording the deliveries that the sink took: %w", err)
 	}
 	l.e.opts.Step(StepMarked)
 	l.e.opts.Observer.DeliveryDone(l.name, OutcomeSent, len(batch))
@@ -283,7 +283,7 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 	for i := range batch {
 		l.e.opts.Observer.DeliveryTook(l.name, now.Sub(batch[i].Notice.CreatedAt))
 	}
-	l.log.Debug("delivered", "warehouse", l.lane.Warehouse, "notices", delivery.LogEntry(batch))
+	l.log.Debug("The sink took deliveries.", "warehouse", l.lane.Warehouse, "notices", delivery.LogEntry(batch))
 	return nil
 }
 
@@ -292,7 +292,7 @@ func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []deliver
 	d.log.Error("The sink refused deliveries for good. The node does not try them again.", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
 	made.Error, made.Refused = judge.Cut(refused.Err.Error(), judge.LongError), true
 	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, made); err != nil {
-		return fmt.Errorf("recording what the sink refused: %w", err)
+		return fmt.Errorf("recording the refused deliveries: %w", err)
 	}
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))
 	return nil

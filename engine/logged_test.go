@@ -41,7 +41,7 @@ func TestLogLinesNameRunAndNotice(t *testing.T) {
 		if got := lines["The run is done."]["run"]; got != origin {
 			t.Errorf("the run is logged as %v, its notice came from %s", got, origin)
 		}
-		notices, _ := json.Marshal(lines["delivered"]["notices"])
+		notices, _ := json.Marshal(lines["The sink took deliveries."]["notices"])
 		if want := `{"count":1,"ids":["` + told[0].ID + `"],"runs":["` + origin + `"]}`; string(notices) != want {
 			t.Errorf("the delivery is logged as %s, want %s", notices, want)
 		}

@@ -118,7 +118,7 @@ func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule
 const lookWait = 10 * time.Second
 
 // ErrSourceBusy says that all places at the source are taken.
-var ErrSourceBusy = errors.New("source_busy: the source has no room for one more question")
+var ErrSourceBusy = errors.New("source_busy: all places at the source are taken; try again later")
 
 // Room waits for a place among the runs of the source. A caller that asks the source beside the runs must take a place
 // first: otherwise it would use a connection that a run counts on. The caller holds the place until it calls release.

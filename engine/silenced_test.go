@@ -331,7 +331,7 @@ func TestWhyAPushIsSilenced(t *testing.T) {
 		w.set(stock("A-01", -3))
 		pass(6 * m)
 		w.ledger.Tell("sms", func(d *ledger.DeliveryRecord) { d.HeldBy, d.Next = "s_1", midnight.Add(20*m) })
-		want := "push_silenced: the delivery to sms is held back by silence s_1; it is looked at again at 2000-01-01 00:20:00Z, or when somebody ends that"
+		want := "push_silenced: the delivery to sms is held back by silence s_1; the node checks the delivery again at 2000-01-01 00:20:00Z, or when somebody ends the silence"
 		if got := pushHeld(w.why(t, n, "A-01")); got != want {
 			t.Errorf("%s", got)
 		}

@@ -62,7 +62,7 @@ func TestWhyThroughALife(t *testing.T) {
 		if f := y.Reasons[0].Facts; f.Asked != 10*time.Minute || f.Seen != 0 || y.Reasons[0].Code != "for" {
 			t.Errorf("facts: %+v", f)
 		}
-		if want := "the row has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Reasons[0].Text != want {
+		if want := "the row has been seen for 0s of the 10m that `for` asks: 10m more are needed"; y.Reasons[0].Text != want {
 			t.Errorf("held: %s", y.Reasons[0].Text)
 		}
 		w.isNext(t, y, why.NextFires, 15*m)
@@ -347,7 +347,7 @@ func TestWhyAPushWaits(t *testing.T) {
 		"unless nothing": {afterTenMinutes(""), nil, "push_delayed: the delivery to sms goes out at 2000-01-01 00:15:00Z"},
 		"behind": {
 			afterTenMinutes(""), func(d *ledger.DeliveryRecord) { d.Behind, d.Next = true, time.Time{} },
-			"push_behind: the delivery to sms waits until the one of the finding before it has ended",
+			"push_behind: the delivery to sms waits until an earlier delivery of the finding has ended",
 		},
 		"tried again": {
 			deliver.Entry{Sink: "sms", Strategy: deliver.Timed, Within: time.Hour},
@@ -361,10 +361,10 @@ func TestWhyAPushWaits(t *testing.T) {
 			func(d *ledger.DeliveryRecord) {
 				d.Attempts, d.LastError, d.Next = 1, "503", midnight.Add(5*time.Minute)
 			},
-			"push_retry: the delivery to sms has failed once and is to be tried again: the channel is busy, or held back after failures: 503",
+			"push_retry: the delivery to sms has failed once and waits for its next attempt: the channel is busy, or pauses after failures: 503",
 		},
 		"running": {deliver.Entry{Sink: "sms"}, func(d *ledger.DeliveryRecord) { d.Node = "b" }, "push_running: the delivery to sms is being tried by b"},
-		"due":     {deliver.Entry{Sink: "sms"}, nil, "push_due: the delivery to sms has not been tried yet: the channel is busy, held back after failures, or no node runs it"},
+		"due":     {deliver.Entry{Sink: "sms"}, nil, "push_due: the delivery to sms has not been tried yet: the channel is busy or pauses after failures, or no node runs the channel"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

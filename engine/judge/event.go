@@ -192,7 +192,7 @@ func (j *eventJudge) finish(res scanners.Result) (*Result, error) {
 	case res.More && len(j.columns) == 0:
 		return nil, tooManyRows(j.maxRows)
 	case res.More && !j.ordered:
-		return nil, &Error{"watermark_order", "there are more rows than probe.max_rows and they do not come in the order of the watermark: add ORDER BY with its columns"}
+		return nil, &Error{"watermark_order", "there are more rows than probe.max_rows, and the rows are not in the order of the watermark: add ORDER BY with the watermark's columns"}
 	case res.More && j.raised == 0:
 		return nil, &Error{"watermark_stuck", "the probe returns rows that are not above the watermark: compare its columns with their :wm_ parameters"}
 	}

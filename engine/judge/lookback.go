@@ -179,7 +179,7 @@ func (m *seenMemory) change(watermark, position []row.Value, again bool) (*ledge
 		kept = kept[1:]
 	}
 	if total > MostSeen {
-		return nil, &Error{"look_back_full", fmt.Sprintf("%d rows came up within look_back: %s, and at most %d are remembered: give probe.watermark.look_back a shorter time, "+
+		return nil, &Error{"look_back_full", fmt.Sprintf("%d rows lie within look_back (%s), and a rule remembers at most %d: give probe.watermark.look_back a shorter time, "+
 			"or count it in numbers, such as look_back: 5000", total, m.look, MostSeen)}
 	}
 	for i := range added {

@@ -190,7 +190,7 @@ func (p tapped) Scan(ctx context.Context, req scanners.Request, visit func(*row.
 			return visit(r)
 		}
 		if len(p.tap.rows) == mostRows {
-			return &judge.Error{Code: "too_many_rows", Message: fmt.Sprintf("more than %d rows cannot be looked at together: narrow the probe", mostRows)}
+			return &judge.Error{Code: "too_many_rows", Message: fmt.Sprintf("a trial keeps at most %d rows: narrow the probe", mostRows)}
 		}
 		if err := p.tap.budget.Spend(r.Size()); err != nil {
 			return err

@@ -153,7 +153,7 @@ func TestTrialHasABound(t *testing.T) {
 	rule.Probe.MaxRows = 1_000_000
 	try := trialOf(t, rule, trial.Start{}, &rows, &fault)
 	run, err := try.Run(t.Context(), time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC))
-	if err != nil || run.Run.Outcome != ledger.OutcomeFailed || !strings.HasPrefix(run.Run.Error, "too_many_rows: more than 100000 rows") {
+	if err != nil || run.Run.Outcome != ledger.OutcomeFailed || !strings.HasPrefix(run.Run.Error, "too_many_rows: a trial keeps at most 100000 rows") {
 		t.Fatalf("%+v, %v", run.Run, err)
 	}
 }

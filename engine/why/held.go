@@ -132,15 +132,15 @@ func whyPending(d *ledger.DeliveryRecord, now time.Time) Reason {
 		facts.Node = d.Node
 		return Reason{"push_running", fmt.Sprintf("%s is being tried by %s", what, d.Node), facts}
 	case d.Behind:
-		return Reason{"push_behind", what + " waits until the one of the finding before it has ended", facts}
+		return Reason{"push_behind", what + " waits until an earlier delivery of the finding has ended", facts}
 	case d.HeldBy != "":
 		facts.Silences, facts.At = []string{d.HeldBy}, d.Next
-		return Reason{"push_silenced", fmt.Sprintf("%s is held back by silence %s; it is looked at again at %s, or when somebody ends that", what, d.HeldBy, stamp(d.Next)), facts}
+		return Reason{"push_silenced", fmt.Sprintf("%s is held back by silence %s; the node checks the delivery again at %s, or when somebody ends the silence", what, d.HeldBy, stamp(d.Next)), facts}
 	case d.Attempts > 0:
 		facts.Attempts, facts.Until, facts.Error = d.Attempts, d.Deadline, d.LastError
 		again := "is tried again at " + stamp(d.Next)
 		if facts.At = d.Next; !d.Next.After(now) {
-			again, facts.At = "is to be tried again: the channel is busy, or held back after failures", time.Time{}
+			again, facts.At = "waits for its next attempt: the channel is busy, or pauses after failures", time.Time{}
 		}
 		text := fmt.Sprintf("%s has failed %s and %s", what, timesOf(d.Attempts), again)
 		if !d.Deadline.IsZero() {
@@ -155,7 +155,7 @@ func whyPending(d *ledger.DeliveryRecord, now time.Time) Reason {
 		}
 		return Reason{"push_delayed", text, facts}
 	default:
-		return Reason{"push_due", what + " has not been tried yet: the channel is busy, held back after failures, or no node runs it", facts}
+		return Reason{"push_due", what + " has not been tried yet: the channel is busy or pauses after failures, or no node runs the channel", facts}
 	}
 }
 

@@ -108,7 +108,7 @@ func keyForm(r *rules.Rule) string {
 	}
 	form := fmt.Sprintf("[%s] (%s)", strings.Join(r.Key, ", "), counted(len(r.Key), "value"))
 	if len(r.GroupBy) > 0 {
-		form += fmt.Sprintf(", that of a group [%s]", strings.Join(r.GroupBy, ", "))
+		form += fmt.Sprintf(", or [%s] for a group", strings.Join(r.GroupBy, ", "))
 	}
 	return form
 }

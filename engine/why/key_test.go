@@ -95,7 +95,7 @@ func TestGroupKey(t *testing.T) {
 		}
 	}
 	_, err := resolveKey("a,b,c", &rules.Rule{ID: "r", Key: []string{"wh", "bin"}, GroupBy: []string{"wave"}}, open, columns)
-	if err == nil || !strings.Contains(err.Error(), "that of a group [wave]") {
+	if err == nil || !strings.Contains(err.Error(), "or [wave] for a group") {
 		t.Error(err)
 	}
 }

@@ -113,7 +113,7 @@ func (g *gatherer) finding() {
 		g.hold("baseline", Facts{}, "the first run took all rows as known, also this one (first_run: baseline): the finding fires without a notice")
 	case f.Phase == finding.Pending:
 		seen := g.state.Clock - f.SinceClock
-		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "the row has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
+		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "the row has been seen for %s of the %s that `for` asks: %s more are needed", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
 	default:
 		g.firing(f)
 	}

@@ -218,7 +218,7 @@ func (a *Answer) WhyNotAsked() string {
 	case SkipRule:
 		return "the finding is about the rule, not about a row"
 	case SkipGroup:
-		return "the key is that of a group, and no finding of the group is open"
+		return "the key is the key of a group, and no finding of the group is open"
 	case SkipUnverified:
 		return "the rule may not run: " + a.Reason
 	}

@@ -43,15 +43,15 @@ func TestWhereANoticeGoesAndWhen(t *testing.T) {
 firing Bin A is at -3
   inbox inbox [] role:keeper
   sms chat delayed [after 10m unless read, 3 more times if it fails]
-  mail mail important [until it succeeds, even after the notice has expired] role:keeper as far as they have an address
+  mail mail important [until it succeeds, even after the notice has expired] role:keeper only recipients with an address
   gateway webhook timed [for 30m]
   pager chat delayed [at 2026-06-01 17:00:00 +08:00]
   log stdout immediate []
 firing Bin B is at -300
   inbox inbox [] role:keeper
-  work queue [] an item of work, unless the queue still has one of the same finding
+  work queue [] makes an item, unless the queue still has an item of the finding
   sms chat delayed [after 10m unless read, 3 more times if it fails]
-  mail mail important [until it succeeds, even after the notice has expired] role:keeper as far as they have an address
+  mail mail important [until it succeeds, even after the notice has expired] role:keeper only recipients with an address
   gateway webhook timed [for 30m]
   pager chat delayed [at once, as it is past 2026-06-01 15:00:00 +08:00]
   log stdout immediate []
@@ -76,13 +76,13 @@ func TestWhereAResolutionGoes(t *testing.T) {
 	s := site{ledger: k, subs: oneKeeper, due: due.Add(5 * 60e9)}
 	is(t, "notices", sent(s.preview(t, rule).Report.Notices), `
 resolved Resolved: Bin A is at -3
-  inbox inbox [] as far as the notice that it takes back went there
-  work queue [] takes back the item, unless a worker has it
-  sms chat delayed [3 more times if it fails] as far as the notice that it takes back went there
-  mail mail important [until it succeeds, even after the notice has expired] as far as the notice that it takes back went there
-  gateway webhook timed [for 30m] as far as the notice that it takes back went there
-  pager chat delayed [] as far as the notice that it takes back went there
-  log stdout immediate [] as far as the notice that it takes back went there
+  inbox inbox [] only if the firing notice went to this sink
+  work queue [] removes the item, unless a worker holds it
+  sms chat delayed [3 more times if it fails] only if the firing notice went to this sink
+  mail mail important [until it succeeds, even after the notice has expired] only if the firing notice went to this sink
+  gateway webhook timed [for 30m] only if the firing notice went to this sink
+  pager chat delayed [] only if the firing notice went to this sink
+  log stdout immediate [] only if the firing notice went to this sink
 `)
 }
 

@@ -28,7 +28,7 @@ func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Tim
 		case i < 0:
 			return nil, fmt.Errorf("the probe returns no column %q to mask", name)
 		case columns[i].Kind == row.Bool:
-			return nil, fmt.Errorf("the column %q is true or false: there is nothing to put in its place", name)
+			return nil, fmt.Errorf("the column %q is true or false and cannot be masked", name)
 		}
 		m.columns[i] = true
 	}
@@ -169,7 +169,7 @@ func (m *columnMask) leaks(rows []*row.Row) error {
 			}
 			for secret, column := range secrets {
 				if holds(v, secret) {
-					return fmt.Errorf("a value of %s also stands in the column %s: mask that one too", column, r.Columns[i].Name)
+					return fmt.Errorf("a value of %s also stands in the column %s: mask %[2]s as well", column, r.Columns[i].Name)
 				}
 			}
 		}

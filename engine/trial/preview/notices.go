@@ -155,7 +155,7 @@ func (v *view) destinations(ctx context.Context, n *ledger.NewNotice) ([]Destina
 		name, typ := v.req.inbox()
 		return append(to, Destination{
 			Sink: name, Type: typ, Recipients: []string{judge.ShadowSubscriber(n.Notice.Rule)},
-			Note: "the rule is in shadow: nobody else hears of it",
+			Note: "the rule is in shadow: nobody else gets the notice",
 		}), nil
 	}
 	for _, t := range n.Sinks {
@@ -180,11 +180,11 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 	}
 	switch {
 	case resolved && isQueue:
-		dest.Note = "takes back the item, unless a worker has it"
+		dest.Note = "removes the item, unless a worker holds it"
 	case isQueue:
-		dest.Note = "an item of work, unless the queue still has one of the same finding"
+		dest.Note = "makes an item, unless the queue still has an item of the finding"
 	case resolved:
-		dest.Note = "as far as the notice that it takes back went there"
+		dest.Note = "only if the firing notice went to this sink"
 	case sink.Inbox || sink.Each:
 		subs, err := v.subscriptions(ctx, n.Type)
 		if err != nil {
@@ -194,7 +194,7 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 		case len(dest.Recipients) == 0:
 			dest.Note = "nobody is subscribed"
 		case sink.Address != "":
-			dest.Note = "as far as they have an address"
+			dest.Note = "only recipients with an address"
 		}
 	}
 	return dest, nil

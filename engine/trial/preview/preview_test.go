@@ -130,10 +130,10 @@ func TestStates(t *testing.T) {
 	rule.KeepFiringFor = 0
 	r = gone.preview(t, rule).Report
 	is(t, "notices", noticesOf(r), `
-resolved 4 Resolved: Bin A is at -3 > inbox  as far as the notice that it takes back went there
-resolved 4 Resolved: Bin B is at -3 > inbox  as far as the notice that it takes back went there
-resolved 4 Resolved: Bin F is at -3 > inbox  as far as the notice that it takes back went there
-resolved 4 Resolved: Bin G is at -1 > inbox  as far as the notice that it takes back went there
+resolved 4 Resolved: Bin A is at -3 > inbox  only if the firing notice went to this sink
+resolved 4 Resolved: Bin B is at -3 > inbox  only if the firing notice went to this sink
+resolved 4 Resolved: Bin F is at -3 > inbox  only if the firing notice went to this sink
+resolved 4 Resolved: Bin G is at -1 > inbox  only if the firing notice went to this sink
 `)
 	if !strings.Contains(findingsOf(r), `[119240,"A"] resolves`) {
 		t.Error(findingsOf(r))
@@ -149,8 +149,8 @@ func TestNotes(t *testing.T) {
 	rule.Shadow = true
 	r := site{rows: rows, ledger: &known{}}.preview(t, rule).Report
 	is(t, "notices", noticesOf(r), `
-firing 3 Bin A is at -3 > inbox shadow:negative-bin the rule is in shadow: nobody else hears of it
-firing 3 Bin B is at -3 > inbox shadow:negative-bin the rule is in shadow: nobody else hears of it
+firing 3 Bin A is at -3 > inbox shadow:negative-bin the rule is in shadow: nobody else gets the notice
+firing 3 Bin B is at -3 > inbox shadow:negative-bin the rule is in shadow: nobody else gets the notice
 `)
 	if len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "disabled") || !strings.Contains(r.Notes[1], "in shadow") || r.Start.From != preview.FromNew {
 		t.Errorf("%q %+v", r.Notes, r.Start)

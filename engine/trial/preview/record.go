@@ -51,9 +51,9 @@ func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, erro
 	rows := p.run.Rows
 	switch {
 	case p.run.Run.Outcome == ledger.OutcomeFailed:
-		return nil, errors.New("the run failed, there is nothing to record")
+		return nil, errors.New("the run failed: there is nothing to record")
 	case len(p.run.Commits) > 1:
-		return nil, fmt.Errorf("the run took %d scans of max_rows each; record one that takes one", len(p.run.Commits))
+		return nil, fmt.Errorf("the run took %d scans of max_rows each; only a run with one scan can be recorded", len(p.run.Commits))
 	case len(rows) > mostRecorded:
 		return nil, fmt.Errorf("the probe returned %d rows, and a test holds %d at most: choose another time, or record a rule with a narrower probe", len(rows), mostRecorded)
 	}
@@ -109,7 +109,7 @@ func (p *Preview) masked(names []string) ([]*row.Row, error) {
 			if p.req.Rule.Per == rules.PerResult {
 				what = "the result, which " + before[i]
 			}
-			return nil, fmt.Errorf("the masks would change what is found: %s, would not be judged so; `when` reads %s, leave that out of --mask",
+			return nil, fmt.Errorf("the masks would change the outcome of %s; leave the columns of `when` out of --mask: %s",
 				what, strings.Join(p.judgedBy(program, m), ", "))
 		}
 	}
@@ -203,7 +203,7 @@ func (p *Preview) recordNotes(mask []string, steps []step) []string {
 		i := row.Index(p.trial.Columns(), strings.ToLower(strings.TrimSpace(name)))
 		for _, r := range p.run.Rows {
 			if v := r.Values[i].String(); v != "" && v == p.req.Rule.Scope {
-				return append(notes, fmt.Sprintf("the value %s of %s is also the name of the scope, which the test names", v, name))
+				return append(notes, fmt.Sprintf("the value %s of %s is also the name of the scope, and the test shows that name", v, name))
 			}
 		}
 	}

@@ -153,8 +153,8 @@ func TestRecordingsThatAreRefused(t *testing.T) {
 		"a run that failed":           {site: site{fault: os.ErrClosed}, want: "the run failed"},
 		"too many rows":               {site: site{rows: many}, want: "1001 rows"},
 		"a column that is not there":  {site: site{rows: many[:1]}, mask: []string{"bim"}, want: `no column "bim"`},
-		"a mask that judges anew":     {site: site{rows: [][]row.Value{stock("A", "TEST-1", "-1"), old}}, mask: []string{"sku"}, want: "row 1, which does not match, would not be judged so; `when` reads sku,"},
-		"a value that stands outside": {site: site{rows: [][]row.Value{append(stock("A-01", "S1", "-1")[:4], row.TextOf("see A-01"))}}, mask: []string{"bin"}, want: "mask that one too"},
+		"a mask that judges anew":     {site: site{rows: [][]row.Value{stock("A", "TEST-1", "-1"), old}}, mask: []string{"sku"}, want: "row 1, which does not match; leave the columns of `when` out of --mask: sku"},
+		"a value that stands outside": {site: site{rows: [][]row.Value{append(stock("A-01", "S1", "-1")[:4], row.TextOf("see A-01"))}}, mask: []string{"bin"}, want: "in the column note: mask note as well"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

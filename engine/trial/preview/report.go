@@ -211,7 +211,7 @@ func (v *view) notes(before ledger.ScopeState) {
 		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and sends no notices of them")
 	}
 	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
-		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are those after it",
+		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are the findings after that run",
 			before.LastDue.UTC().Format(time.RFC3339))
 	}
 	if r.Mode == rules.ModeEvent && r.Probe.Watermark == nil {

@@ -14,10 +14,10 @@ func TestWork(t *testing.T) {
 	low := [][]row.Value{stock("A", "S1", "-3")}
 	fires := site{rows: low}
 	is(t, "notices", noticesOf(fires.preview(t, rule).Report), `
-firing 3 Bin A is at -3 > work  an item of work, unless the queue still has one of the same finding
+firing 3 Bin A is at -3 > work  makes an item, unless the queue still has an item of the finding
 `)
 	resolves := site{ledger: after(t, rule, stockColumns, due.Add(-5*time.Minute), low)}
 	is(t, "notices", noticesOf(resolves.preview(t, rule).Report), `
-resolved 3 Resolved: Bin A is at -3 > work  takes back the item, unless a worker has it
+resolved 3 Resolved: Bin A is at -3 > work  removes the item, unless a worker holds it
 `)
 }

@@ -208,7 +208,7 @@ func (s *suite) listed(t *Test, r *rules.Rule) (problem.Problem, bool) {
 		case value == nil:
 			continue // The rule's own value applies.
 		case own != nil && fmt.Sprintf("%T", own) != fmt.Sprintf("%T", value):
-			return fail(t.node.Get("params", name), fmt.Sprintf("params.%s is of another type than the rule's own value", name), "the query would be refused, too")
+			return fail(t.node.Get("params", name), fmt.Sprintf("params.%s is of another type than the rule's own value", name), "write a value of the same type")
 		}
 		params[name] = value
 	}

@@ -83,7 +83,7 @@ func TestFailuresAreReadable(t *testing.T) {
 			steps(`{at: 0m, rows: [], expect: {firing: 0}}`, `{at: 5m, error: timeout}`, `{at: 10m, error: no such table, expect: {health: ok}}`),
 			`9:9 5m: health is error, which the step does not expect
 + health: error
-  the run failed: probe_timeout: the statement took too long, says the test
+  the run failed: probe_timeout: the test says: the statement took too long
 10:49 10m: health is error, not ok
 - health: ok
 + health: error

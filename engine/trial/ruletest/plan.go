@@ -139,7 +139,7 @@ func (p *planner) prepare(ctx context.Context) (problem.List, error) {
 func (p *planner) refused(e *scanners.Error) problem.List {
 	where, hint := p.engine, e.Hint
 	if where == "" {
-		where, hint = "SQLite, on the test's tables", joinHints(hint, "SQL that SQLite does not speak is tested on the real engine: --source NAME")
+		where, hint = "SQLite, on the test's tables", joinHints(hint, "if SQLite does not know this SQL, test the rule on the real engine: --source NAME")
 	}
 	return problem.List{p.rule.Problem("probe.sql", string(e.Code), fmt.Sprintf("the probe does not run on %s: %s", where, e.Err), hint)}
 }

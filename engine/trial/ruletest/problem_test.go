@@ -25,7 +25,7 @@ func TestProblemsOfFiles(t *testing.T) {
 		"order":           {steps(`{at: 5m, rows: [], expect: {firing: 0}}`, `{at: 5m, rows: []}`), `9:14: step_order: the step before is at 5m already`},
 		"two inputs":      {steps(`{at: 0m, rows: [], error: timeout, expect: {firing: 0}}`), `8:9: step_input: the step gives 2 of rows, tables and error`},
 		"no input":        {steps(`{at: 0m, expect: {firing: 0}}`), `8:9: step_input: the step gives 0 of rows, tables and error`},
-		"silent error":    {steps(`{at: 0m, error: "", expect: {firing: 0}}`), `8:25: step_input: error says nothing`},
+		"silent error":    {steps(`{at: 0m, error: "", expect: {firing: 0}}`), `8:25: step_input: error is empty`},
 		"nothing":         {steps(`{at: 0m, rows: []}`), `7:5: nothing_expected: no step expects anything`},
 		"empty expect":    {steps(`{at: 0m, rows: [], expect: {}}`), `8:36: nothing_expected: nothing is expected`},
 		"start":           {strings.Replace(steps(`{at: 0m, rows: [], expect: {firing: 0}}`), "+08:00", "", 1), `6:12: bad_start: "2026-06-01T08:00:00" is no instant`},

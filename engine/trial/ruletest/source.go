@@ -117,9 +117,9 @@ func sameColumn(a, b row.Column) bool { return a.Name == b.Name && a.Kind == b.K
 func faultOf(words string) error {
 	switch words {
 	case "timeout":
-		return &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errors.New("the statement took too long, says the test")}
+		return &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errors.New("the test says: the statement took too long")}
 	case "unreachable":
-		return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("no connection, says the test")}
+		return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("the test says: no connection")}
 	}
 	return &scanners.Error{Code: scanners.CodeFailed, Transient: true, Err: errors.New(words)}
 }

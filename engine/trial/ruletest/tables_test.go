@@ -48,11 +48,11 @@ func TestTablesThatTheProbeDoesNotRunOn(t *testing.T) {
 	for name, c := range map[string]struct{ sql, tables, want string }{
 		"SQL of another database": {
 			"SELECT DISTINCT ON (bin) bin, qty::numeric AS qty FROM stock", "{stock: [{bin: A, qty: 1}]}",
-			"SQL that SQLite does not speak is tested on the real engine: --source NAME",
+			"if SQLite does not know this SQL, test the rule on the real engine: --source NAME",
 		},
 		"a column that no row gives": {"SELECT bin, qty, lot FROM stock", "{stock: [{bin: A, qty: 1}]}", "no such column: lot"},
 		"a table that is not there":  {"SELECT bin, qty FROM stock", "{}", "no such table: stock"},
-		"a table without columns":    {"SELECT bin, qty FROM stock", "{stock: []}", "no row tells its columns"},
+		"a table without columns":    {"SELECT bin, qty FROM stock", "{stock: []}", "no row names its columns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

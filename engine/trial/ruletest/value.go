@@ -274,7 +274,7 @@ func (r *reader) step(n *strictyaml.Node) *Step {
 	case given != 1:
 		r.fail(n, CodeInput, fmt.Sprintf("the step gives %d of rows, tables and error", given), "give one: rows: [] is a probe that finds nothing")
 	case field != nil && field.Value.Kind == strictyaml.Scalar && spec.Error == "" && field.Value.Tag == "!!str":
-		r.fail(field.Value, CodeInput, "error says nothing", "timeout, unreachable, or the words of the database")
+		r.fail(field.Value, CodeInput, "error is empty", "timeout, unreachable, or the error text of the database")
 	}
 	for _, item := range spec.Rows {
 		s.Rows = append(s.Rows, r.cells("rows", item))
@@ -323,7 +323,7 @@ func (r *reader) cells(name string, n *strictyaml.Node) cells {
 	for _, f := range n.Fields {
 		column := strings.ToLower(f.Name)
 		if _, twice := c.values[column]; twice {
-			r.fail(f.Key, strictyaml.CodeDuplicate, fmt.Sprintf("%s has the column %q twice, upper and lower case being the same", name, column), "")
+			r.fail(f.Key, strictyaml.CodeDuplicate, fmt.Sprintf("%s has the column %q twice; upper and lower case count as equal", name, column), "")
 			continue
 		}
 		v, fault := read(f.Value)
