@@ -104,7 +104,7 @@ func (v *validator) columnForms(stmt *probe.Statement) {
 	}
 }
 
-const formatHint = `how the column writes the time 2006-01-02 15:04:05, for example "2006-01-02T15:04:05Z"; a fraction is .999 where zeros are left out, .000 where not`
+const formatHint = `how the column writes the time 2006-01-02 15:04:05, for example "2006-01-02T15:04:05Z"; write .999 if the column leaves out trailing zeros of a fraction, else .000`
 
 // namesDay tells whether the format holds enough to read a value back: the day and, for a time, hours and minutes.
 func namesDay(c Column) bool {

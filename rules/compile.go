@@ -69,7 +69,7 @@ func (c *compiler) columnNames() {
 			continue
 		}
 		if row.Index(c.columns, col.Name) < i {
-			c.fail("probe.sql", CodeColumnName, fmt.Sprintf("two columns are called %q, upper and lower case being the same", col.Name),
+			c.fail("probe.sql", CodeColumnName, fmt.Sprintf("two columns are called %q; upper and lower case count as equal", col.Name),
 				"give one of them another name with AS")
 		}
 	}
@@ -206,7 +206,7 @@ func (c *compiler) columnFields(typ catalog.Type) {
 			c.field(typ, name, "notice.type", src)
 		} else if typ.Fields[name].Required {
 			c.fail("notice.type", CodeDataMissing, fmt.Sprintf("%s requires the field %q, and no column has that name", typ.Code, name),
-				fmt.Sprintf("set notice.fields.%s, or name a column so with AS", name))
+				fmt.Sprintf("set notice.fields.%s, or give a column that name with AS", name))
 		}
 	}
 }

@@ -40,7 +40,7 @@ func Lint(r *Rule) problem.List {
 	}
 	if r.Mode == ModeEvent && r.Probe.Watermark == nil {
 		l = append(l, r.Problem("mode", CodeNoWatermark, "mode event without a watermark reads all rows at each run",
-			"add probe.watermark and compare with :wm_<column> in the SQL, so that each run reads what is new"))
+			"add probe.watermark and compare with :wm_<column> in the SQL, so that each run reads only the new rows"))
 	}
 	return l
 }

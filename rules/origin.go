@@ -161,7 +161,7 @@ func (d *RewrittenRule) frame() problem.List {
 	}
 	n := list.Items[d.r.origin.item]
 	if id := n.Get("id"); id == nil || id.Text != d.r.ID {
-		return problem.List{f.Problem(n.Get("id"), CodeBadID, fmt.Sprintf("the id is no longer %q", d.r.ID), "a rule keeps its id for life; another id is another rule")}
+		return problem.List{f.Problem(n.Get("id"), CodeBadID, fmt.Sprintf("the id is no longer %q", d.r.ID), "keep the id; a new id makes a new rule")}
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (p Placeholder) WhyNot() string {
 	case Nowhere:
 		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
 	case MadeUp:
-		return "scopes_unknown: the scopes of the rule come from a query, which was not asked"
+		return "scopes_unknown: the scopes of the rule come from a query that was not run here"
 	}
 	return ""
 }
@@ -177,7 +177,7 @@ func (r *Rule) JitterIn(zone string) (time.Duration, error) {
 		jitter = schedule.DefaultJitter(parsed)
 	}
 	if jitter >= parsed.Shortest() {
-		return 0, fmt.Errorf("timezone: a jitter of %s reaches the next firing there, which may be due after %s", strictyaml.FormatDuration(jitter), strictyaml.FormatDuration(parsed.Shortest()))
+		return 0, fmt.Errorf("timezone: in this timezone the jitter of %s reaches the next firing, which may be due after %s", strictyaml.FormatDuration(jitter), strictyaml.FormatDuration(parsed.Shortest()))
 	}
 	return jitter, nil
 }

@@ -49,10 +49,10 @@ func checkWhole(r *Rule, t *catalog.Type) problem.List {
 		missing("deliver", "where the notices go, as [{sink: inbox}]; or give the type a deliver in the catalogue")
 	}
 	if len(r.Deliver) == 0 && r.Mode == ModeEvent && slices.ContainsFunc(t.Deliver, func(e deliver.Entry) bool { return e.WaitsForResolution() }) {
-		l = append(l, r.typeProblem(t, "deliver", CodeMode, deliver.NothingResolves, "give the rule a deliver of its own, or change that of the type"))
+		l = append(l, r.typeProblem(t, "deliver", CodeMode, deliver.NothingResolves, "write deliver in the rule, or change deliver of the type"))
 	}
 	if n := len(whole.Labels); n > notice.MaxLabels {
-		l = append(l, r.Problem("labels", strictyaml.CodeOutOfRange, fmt.Sprintf("with those of the type %s there are %d labels, %d are the most", t.Code, n, notice.MaxLabels), "every notice carries them"))
+		l = append(l, r.Problem("labels", strictyaml.CodeOutOfRange, fmt.Sprintf("the rule and its type %s have %d labels together, at most %d are allowed", t.Code, n, notice.MaxLabels), "every notice carries all labels: use fewer or shorter ones"))
 	}
 	return l
 }

@@ -133,7 +133,7 @@ func TestARuleThatCannotSpeak(t *testing.T) {
 			for i := range 33 {
 				t.Labels[fmt.Sprint("l", i)] = "x"
 			}
-		}, `3:5 out_of_range with those of the type T there are 35 labels, 32 are the most`},
+		}, `3:5 out_of_range the rule and its type T have 35 labels together, at most 32 are allowed`},
 	} {
 		_, problems := rules.Compile(typed(t, ofRow, c.others), stock, speaking(c.change))
 		var got []string

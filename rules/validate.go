@@ -92,7 +92,7 @@ func (v *validator) identity() {
 		}
 		for _, f := range notice.CheckLabels(v.r.Labels) {
 			if name, isOne := strings.CutPrefix(f.At, "labels."); !isOne || plainName.MatchString(name) {
-				v.fail(f.At, strictyaml.CodeOutOfRange, f.At+": "+f.Message, "every notice carries them")
+				v.fail(f.At, strictyaml.CodeOutOfRange, f.At+": "+f.Message, "every notice carries all labels: use fewer or shorter ones")
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func (v *validator) per() {
 		}
 	}
 	if v.r.Probe.MaxRows > mostResultRows {
-		v.fail("probe.max_rows", strictyaml.CodeOutOfRange, fmt.Sprintf("max_rows is %d, with per: result at most %d are taken", v.r.Probe.MaxRows, mostResultRows),
+		v.fail("probe.max_rows", strictyaml.CodeOutOfRange, fmt.Sprintf("max_rows is %d, and a rule with per: result reads at most %d rows", v.r.Probe.MaxRows, mostResultRows),
 			"per: result holds all rows in memory; let the SQL count, sum or filter them")
 	}
 }
@@ -173,7 +173,7 @@ func (v *validator) watermark(stmt *probe.Statement) {
 	for _, c := range w.Columns {
 		if _, ok := w.Initial[c]; !ok && !v.has(path+".initial."+c) {
 			v.fail(path+".initial", CodeWatermark, fmt.Sprintf("the watermark has no initial value for %q", c),
-				`a value to begin after; for a time column a duration before the first run, as "-1h"`)
+				`write the value after which the first run begins; for a time column a duration before the first run, as "-1h"`)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Initial)) {
@@ -183,7 +183,7 @@ func (v *validator) watermark(stmt *probe.Statement) {
 			key := v.r.origin.at(path+".initial", false).Field(name).Key
 			v.at(key, CodeWatermark, fmt.Sprintf("%q is no column of the watermark", name), problem.DidYouMean(name, w.Columns))
 		case value == nil:
-			v.fail(at, CodeWatermark, "nothing comes after null", "a value to begin after")
+			v.fail(at, CodeWatermark, "initial cannot be null", "write the value after which the first run begins")
 		}
 	}
 	if stmt != nil {
@@ -260,7 +260,7 @@ func (v *validator) priority() {
 // templates checks one text in all its languages.
 func (v *validator) templates(path string, byLanguage map[string]string) {
 	if n := v.r.origin.at(path, false); n != nil && n.Kind == strictyaml.Mapping && len(n.Fields) == 0 {
-		v.fail(path, strictyaml.CodeMissing, path+" has no text", "write the text, or one a language as {en: …, zh: …}")
+		v.fail(path, strictyaml.CodeMissing, path+" has no text", "write the text, or a text for each language: {en: …, zh: …}")
 	}
 	for _, lang := range slices.Sorted(maps.Keys(byLanguage)) {
 		t, faults := parseText(v.r, byLanguage[lang])

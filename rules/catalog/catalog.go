@@ -291,14 +291,14 @@ func (t Type) Validate() []Fault {
 	}
 	for _, own := range BuiltIn() {
 		if t.ID == own.ID {
-			fail("id", CodeDuplicateID, fmt.Sprintf("the id %d belongs to the built-in type %s", t.ID, own.Code), "choose another")
+			fail("id", CodeDuplicateID, fmt.Sprintf("the id %d belongs to the built-in type %s", t.ID, own.Code), "choose another id")
 		}
 	}
 	if t.ID < 1 {
 		fail("id", CodeBadID, fmt.Sprintf("%d cannot be the id of a type", t.ID), "a number from 1 on, unique among the types")
 	}
 	if strings.TrimSpace(t.Name) == "" {
-		fail("name", strictyaml.CodeMissing, "the type has no name", "what people call it, as Replenishment notice")
+		fail("name", strictyaml.CodeMissing, "the type has no name", "write the name that people use, such as Replenishment notice")
 	}
 	for _, lang := range slices.Sorted(maps.Keys(t.Names)) {
 		if !IsLanguage(lang) {

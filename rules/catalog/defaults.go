@@ -73,7 +73,7 @@ func (t Type) bind(field string, texts message.Texts, zone *time.Location) (mess
 	bound := message.Bounds{}
 	var l []Fault
 	if len(texts) > notice.MaxLanguages {
-		l = append(l, Fault{Field: field, Code: strictyaml.CodeOutOfRange, Message: fmt.Sprintf("%s has %d languages, %d are the most", field, len(texts), notice.MaxLanguages)})
+		l = append(l, Fault{Field: field, Code: strictyaml.CodeOutOfRange, Message: fmt.Sprintf("%s has %d languages, at most %d are allowed", field, len(texts), notice.MaxLanguages)})
 	}
 	for _, lang := range slices.Sorted(maps.Keys(texts)) {
 		at := field
@@ -114,7 +114,7 @@ func (t Type) validateDefaults() []Fault {
 		fail("modal", strictyaml.CodeEnum, fmt.Sprintf("there is no modal %q", t.Modal), "silent or popup")
 	}
 	for _, f := range notice.CheckLabels(t.Labels) {
-		fail(f.At, strictyaml.CodeOutOfRange, f.At+": "+f.Message, "every notice carries them")
+		fail(f.At, strictyaml.CodeOutOfRange, f.At+": "+f.Message, "every notice carries all labels: use fewer or shorter ones")
 	}
 	return append(l, t.validateDeliver()...)
 }

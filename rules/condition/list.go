@@ -47,7 +47,7 @@ func (c functionCompiler) sum(at int, args []operand) operand {
 	}
 	return c.reduce(at, args, func(f *frame, total, v row.Value) row.Value {
 		if !total.Kind().IsNumber() || !v.Kind().IsNumber() {
-			return f.fail(at, "sum() of %s and %s", total.Kind(), v.Kind())
+			return f.fail(at, "sum() cannot add %s and %s", total.Kind(), v.Kind())
 		}
 		return calculate(f, '+', total, v, at)
 	})
@@ -144,7 +144,7 @@ func (c functionCompiler) join(at int, args []operand) operand {
 		texts := make([]string, len(all))
 		for i, v := range all {
 			if v.Kind() != row.Text {
-				return f.fail(at, "join() of %s", v.Kind())
+				return f.fail(at, "join() needs texts, here it has %s", v.Kind())
 			}
 			if texts[i] = v.Text(); !f.spend(len(texts[i])+len(g.Text()), at) {
 				return row.Value{}
@@ -193,7 +193,7 @@ func (c functionCompiler) take(at int, args []operand) operand {
 	count := func(f *frame, length int) int {
 		n := most(f)
 		if n.IsNull() || n.Kind() != row.Int || n.Int() < 0 {
-			f.fail(at, "take() of %s elements", n)
+			f.fail(at, "take() cannot take %s elements", n)
 			return 0
 		}
 		return int(min(n.Int(), int64(length)))
@@ -225,7 +225,7 @@ func (c functionCompiler) sort(at int, args []operand) operand {
 		descending = args[1]
 	}
 	if descending.constant && !slices.Contains([]string{"asc", "desc"}, descending.value.Text()) {
-		c.fail(descending.offset, CodeType, `sort() goes "asc" or "desc"`, "")
+		c.fail(descending.offset, CodeType, `the second argument of sort() must be "asc" or "desc"`, "")
 		return broken(at)
 	}
 	return args[0].derive(at, func(f *frame, all []row.Value) []row.Value {
@@ -234,7 +234,7 @@ func (c functionCompiler) sort(at int, args []operand) operand {
 		case direction.Text() == "desc":
 			slices.Reverse(all)
 		case direction.Text() != "asc":
-			f.fail(at, `sort() goes "asc" or "desc"`)
+			f.fail(at, `the second argument of sort() must be "asc" or "desc"`)
 		}
 		return all
 	})

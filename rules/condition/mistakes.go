@@ -36,7 +36,7 @@ func mistakes(src string) error {
 	for _, m := range sqlList.FindAllStringSubmatchIndex(text, -1) {
 		if list := []rune(src)[at(m[2]):at(m[3])]; strings.Contains(text[m[2]:m[3]], ",") {
 			faults = append(faults, &Error{
-				Offset: at(m[2]), Code: CodeSyntax, Message: "a list in round brackets",
+				Offset: at(m[2]), Code: CodeSyntax, Message: "the list stands in round brackets",
 				Hint: "write [" + strings.TrimSpace(string(list[1:len(list)-1])) + "]",
 			})
 		}
@@ -100,7 +100,7 @@ func flagHint(n *ast.BinaryNode, l, r operand) string {
 	for i, pair := range [][2]operand{{l, r}, {r, l}} {
 		number, flag := pair[0], pair[1]
 		if column, is := nodes[1-i].(*ast.IdentifierNode); is && flag.kind == row.Bool && number.constant {
-			return fmt.Sprintf("the column holds true and false: write %s or not %[1]s", column.Value)
+			return fmt.Sprintf("the column holds true and false: write `%s` or `not %[1]s`", column.Value)
 		}
 		if !number.kind.IsNumber() || !flag.constant || flag.kind != row.Bool {
 			continue

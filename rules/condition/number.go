@@ -137,7 +137,7 @@ func calculateBig(f *frame, op byte, a, b row.Value, at int) row.Value {
 	var xs, ys apd.Decimal
 	x, y := a.Apd(&xs), b.Apd(&ys)
 	if !inBounds(x) || !inBounds(y) {
-		return f.fail(at, "a decimal of more than %d digits", maxDigits)
+		return f.fail(at, "a decimal has more than %d digits", maxDigits)
 	}
 	const least = 50 // each calculation allocates memory
 	if !f.step(least+int(x.NumDigits()+y.NumDigits())/4+int(x.NumDigits()*y.NumDigits()>>8), at) {
@@ -164,7 +164,7 @@ func calculateBig(f *frame, op byte, a, b row.Value, at int) row.Value {
 		d.Reduce(d)
 	}
 	if !inBounds(d) {
-		return f.fail(at, "a decimal of more than %d digits", maxDigits)
+		return f.fail(at, "a decimal has more than %d digits", maxDigits)
 	}
 	return row.NormalDecimalOf(d)
 }
@@ -296,7 +296,7 @@ func (c functionCompiler) round(at int, args []operand, float func(float64) floa
 		default:
 			r, ok := roundDecimal(v[0], rounding)
 			if !ok {
-				return f.fail(at, "a decimal of more than %d digits", maxDigits)
+				return f.fail(at, "a decimal has more than %d digits", maxDigits)
 			}
 			return r
 		}

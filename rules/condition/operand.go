@@ -156,7 +156,7 @@ func (c *compiler) unify(at int, what string, parts ...operand) (commonOperands,
 		}
 		joined, ok := join2(kind, p)
 		if !ok {
-			c.fail(at, CodeType, fmt.Sprintf("%s are %s and %s", what, kind, p.kind), "bring them to one kind")
+			c.fail(at, CodeType, fmt.Sprintf("%s are %s and %s", what, kind, p.kind), "convert the values to one kind, as with float(…) or string(…)")
 			return commonOperands{}, false
 		}
 		kind = joined

@@ -311,7 +311,7 @@ func (c memberCompiler) total(at int, l loop) operand {
 				sum = v
 				return false
 			case !v.Kind().IsNumber():
-				f.fail(at, "sum() of %s", v.Kind())
+				f.fail(at, "sum() needs numbers, here it has %s", v.Kind())
 				return false
 			case sum.IsNull():
 				sum = v

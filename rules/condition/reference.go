@@ -142,7 +142,7 @@ var operatorEntries = []Entry{
 	{Name: "**", Signature: "a ** b, a ^ b", Meaning: "a power, as a float; not for decimals", Example: `2 ** 10`, Gives: "1024"},
 	{Name: ".", Signature: `a.name, a["name"], a[0], a[-1]`, Meaning: "a member of JSON, an element of a list, a column of a row; NULL where it is not there", Example: `doc.lines[0].sku`, Gives: "A"},
 	{Name: "[:]", Signature: "a[from:to]", Meaning: "a part of a text, in characters, or of a list; from and to may be left out", Example: `sku[0:4]`, Gives: "TEST"},
-	{Name: "let", Signature: "let name = a; b", Meaning: "b, in which name is a", Example: `let value = qty * price; value < -50 and value > -100`, Gives: "true"},
+	{Name: "let", Signature: "let name = a; b", Meaning: "the value of b, where name stands for a", Example: `let value = qty * price; value < -50 and value > -100`, Gives: "true"},
 }
 
 // functionEntries are the entries of the functions. Where an entry has no signature, entriesOf makes it from the
@@ -220,7 +220,7 @@ var timeMethodEntries = map[string]Entry{
 	"YearDay": {Meaning: "the day of the year", Example: `released_at.YearDay()`, Gives: "150"},
 	"Unix":    {Meaning: "seconds since 1970", Example: `released_at.Unix()`, Gives: "1780179300"},
 	"Format":  {Name: "Format", Signature: "time.Format(text)", Meaning: "as a text; the layout writes the time 2006-01-02 15:04:05", Example: `released_at.Format("02.01. 15:04")`, Gives: "30.05. 22:15"},
-	"In":      {Name: "In", Signature: "time.In(timezone(text))", Meaning: "stands before any of these methods: in that timezone; without it in UTC", Example: `released_at.In(timezone("Asia/Shanghai")).Hour()`, Gives: "6"},
+	"In":      {Name: "In", Signature: "time.In(timezone(text))", Meaning: "stands before another method, which then reads the time in that timezone; without In, in UTC", Example: `released_at.In(timezone("Asia/Shanghai")).Hour()`, Gives: "6"},
 }
 
 var durationMethodEntries = map[string]Entry{

@@ -205,7 +205,7 @@ func TestResultFaults(t *testing.T) {
 		`count(rows, .qty < "x") > 0`:   `17 expr_type decimal and text do not compare | write the number without quotes`,
 		`sortBy(rows, .qty)[0].qty > 0`: `0 expr_unsupported sortBy() has no use in a condition | do it in SQL`,
 		`ceil(rows[0].qty) > 0`:         `13 expr_decimal ceil() is not exact for decimals | decimals have + - * / %, comparisons, in, ??, abs, min, max, sum and round`,
-		`sort(map(rows, .n), "up")[0]`:  `20 expr_type sort() goes "asc" or "desc" | `,
+		`sort(map(rows, .n), "up")[0]`:  `20 expr_type the second argument of sort() must be "asc" or "desc" | `,
 	} {
 		t.Run(src, func(t *testing.T) {
 			_, err := condition.CompileResult(src, resultColumns)

@@ -228,11 +228,11 @@ func (c functionCompiler) length(at int, args []operand) operand {
 			n = utf8.RuneCountInString(t)
 		case row.Value:
 			if t.Kind() != row.Text {
-				return f.fail(at, "len() of %s", t.Kind())
+				return f.fail(at, "len() cannot take %s", t.Kind())
 			}
 			n = utf8.RuneCountInString(t.Text())
 		default:
-			return f.fail(at, "len() of what is no text, array or object")
+			return f.fail(at, "len() needs a text, an array or an object")
 		}
 		return row.IntOf(int64(n))
 	})
@@ -254,7 +254,7 @@ func (c functionCompiler) repeat(at int, args []operand) operand {
 	return c.each(row.Text, "ti", at, args, func(f *frame, v []row.Value) row.Value {
 		s, n := v[0].Text(), v[1].Int()
 		if n < 0 || n > int64(f.most.work) || !f.spend(len(s)*int(n), at) {
-			return f.fail(at, "repeat() of %d times", n)
+			return f.fail(at, "repeat() cannot repeat the text %d times", n)
 		}
 		return row.TextOf(strings.Repeat(s, int(n)))
 	})

@@ -55,7 +55,7 @@ func timeArithmetic(op string, l, r row.Kind) (row.Kind, calculation) {
 
 func duration(f *frame, nanoseconds int64, ok bool, at int) row.Value {
 	if !ok {
-		return f.fail(at, "a duration of more than 292 years")
+		return f.fail(at, "the duration is longer than 292 years")
 	}
 	return row.DurationOf(time.Duration(nanoseconds))
 }
@@ -173,7 +173,7 @@ func (c functionCompiler) date(n *ast.BuiltinNode) operand {
 			return c.unsupported(a.offset, "the layout and the zone of date() must be constants", "")
 		}
 		if _, err := time.LoadLocation(a.value.Text()); i == 1 && err != nil {
-			c.fail(a.offset, CodeType, "there is no timezone "+strconv.Quote(a.value.Text()), "IANA names, such as Europe/Berlin")
+			c.fail(a.offset, CodeType, "there is no timezone "+strconv.Quote(a.value.Text()), "write an IANA name, such as Europe/Berlin")
 			return broken(at)
 		}
 	}
@@ -217,7 +217,7 @@ func (c functionCompiler) zone(n ast.Node) (*time.Location, bool) {
 	}
 	zone, err := time.LoadLocation(name.Value)
 	if err != nil {
-		c.fail(name.Location().From, CodeType, "there is no timezone "+strconv.Quote(name.Value), "IANA names, such as Europe/Berlin")
+		c.fail(name.Location().From, CodeType, "there is no timezone "+strconv.Quote(name.Value), "write an IANA name, such as Europe/Berlin")
 		return nil, false
 	}
 	return zone, true

@@ -37,7 +37,7 @@ func Field(i int, field string) string { return fmt.Sprintf("[%d].%s", i, field)
 func Names(list []Entry) []Fault {
 	var l []Fault
 	if n := len(list); n > notice.MaxSinks {
-		l = append(l, Fault{"", strictyaml.CodeOutOfRange, fmt.Sprintf("deliver has %d entries, %d are the most", n, notice.MaxSinks), "name each sink once"})
+		l = append(l, Fault{"", strictyaml.CodeOutOfRange, fmt.Sprintf("deliver has %d entries, at most %d are allowed", n, notice.MaxSinks), "name each sink once"})
 	}
 	seen := map[string]bool{}
 	for i := range list {
@@ -99,22 +99,22 @@ func (e *Entry) Beyond() []Fault {
 	var l []Fault
 	fail := func(field, code, message string) { l = append(l, Fault{Field: field, Code: code, Message: message}) }
 	if !slices.Contains([]Strategy{Immediate, Delayed, Important, Timed}, e.Strategy) {
-		fail("strategy", strictyaml.CodeEnum, "it is immediate, delayed, important or timed")
+		fail("strategy", strictyaml.CodeEnum, "strategy must be immediate, delayed, important or timed")
 	}
 	if !slices.Contains([]Unless{"", UnlessRead, UnlessAcked, UnlessResolved}, e.Unless) {
-		fail("unless", strictyaml.CodeEnum, "it is read, acked or resolved")
+		fail("unless", strictyaml.CodeEnum, "unless must be read, acked or resolved")
 	}
 	if e.Until != "" && e.Until != UntilSent {
-		fail("until", strictyaml.CodeEnum, "it is sent")
+		fail("until", strictyaml.CodeEnum, "until must be sent")
 	}
 	if e.Delay < 0 || e.Delay > MostDelay {
-		fail("delay", strictyaml.CodeOutOfRange, "from 0s to 366d")
+		fail("delay", strictyaml.CodeOutOfRange, "delay must be from 0s to 366d")
 	}
 	if e.Within != 0 && (e.Within < LeastWithin || e.Within > MostWithin) {
-		fail("within", strictyaml.CodeOutOfRange, "from 1s to 30d")
+		fail("within", strictyaml.CodeOutOfRange, "within must be from 1s to 30d")
 	}
 	if e.Retry < 0 || e.Retry > MostRetry {
-		fail("retry", strictyaml.CodeOutOfRange, "from 0 to 100")
+		fail("retry", strictyaml.CodeOutOfRange, "retry must be from 0 to 100")
 	}
 	return l
 }
@@ -155,7 +155,7 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 			fail(i, "sink", CodeUnknownSink, fmt.Sprintf("no sink %q is configured", e.Sink), problem.Nearest(e.Sink, slices.Sorted(maps.Keys(s.Types)), "sinks"))
 		case !PushSink(typ) && (e.Strategy == Delayed || e.Strategy == Timed):
 			fail(i, "strategy", CodeStrategySink,
-				fmt.Sprintf("the sink %s is of type %s, which is tried at once, and again until it has taken the notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
+				fmt.Sprintf("the sink %s is of type %s: Tallyman delivers to it at once and retries until it takes the notice; strategy %s is for push channels", e.Sink, typ, e.Strategy),
 				s.strategyHint(e))
 		case !PushSink(typ) && e.Until == UntilSent:
 			fail(i, "until", CodeStrategySink,

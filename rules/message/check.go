@@ -76,7 +76,7 @@ func (w *walk) node(n parse.Node, on dot) {
 		w.loop(n, on)
 	case *parse.BreakNode, *parse.ContinueNode: // the parser knows that they stand in a range
 	case *parse.TemplateNode:
-		w.fault(n.Position(), CodeFunction, "a text calls no templates", "write it out where it is needed")
+		w.fault(n.Position(), CodeFunction, "a text cannot call templates", "write it out where it is needed")
 	default:
 		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s cannot be used here", n), "")
 	}
@@ -102,13 +102,13 @@ func (w *walk) loop(n *parse.RangeNode, on dot) {
 		w.fault(n.Position(), CodeRange, "range goes over .rows, which only rules with group_by or per: result have", "this text is about one row: name its columns")
 		return
 	case w.ranging:
-		w.fault(n.Position(), CodeRange, "a range stands in no other range", "")
+		w.fault(n.Position(), CodeRange, "a range cannot stand inside another range", "")
 		return
 	case !w.overRows(n.Pipe, on):
 		w.fault(n.Pipe.Position(), CodeRange, "range goes over .rows only", "as in {{ range .rows }}{{ .sku }}{{ end }}")
 		return
 	case n.Pipe.IsAssign:
-		w.fault(n.Pipe.Position(), CodeRange, "range declares its variables", "write := as in {{ range $row := .rows }}")
+		w.fault(n.Pipe.Position(), CodeRange, "range must declare its variables", "write := as in {{ range $row := .rows }}")
 		return
 	}
 	for i, v := range n.Pipe.Decl {
@@ -215,7 +215,7 @@ func (w *walk) call(f *parse.IdentifierNode, given int) {
 		hint := problem.DidYouMean(f.Ident, names)
 		switch {
 		case w.t.rows && (f.Ident == "len" || f.Ident == "count"):
-			hint = "how many rows there are is .row_count"
+			hint = ".row_count is the number of rows"
 		case given == 0:
 			hint = "a column is written with a dot, as ." + f.Ident
 		case hint == "":

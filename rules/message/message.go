@@ -229,7 +229,7 @@ func read(src string, rows bool) (*Template, []Fault) {
 	w := &walk{t: t}
 	if len(trees) > 1 || len(trees) == 1 && trees[rootName] == nil {
 		w.fault(parse.Pos(max(strings.Index(src, "define"), strings.Index(src, "block"), 0)), CodeFunction,
-			"a text defines no templates", "write it out where it is needed")
+			"a text cannot define templates", "write it out where it is needed")
 	}
 	w.list(t.tree.Root, dotTop)
 	return t, w.faults

@@ -184,11 +184,11 @@ type Refusal struct {
 
 var (
 	setsSession = Refusal{CodeSession, "changes the session", "leave it out: timeouts and settings belong to the source's configuration"}
-	takesLock   = Refusal{CodeLocks, "takes or frees a lock that outlives the probe", "leave it out: firings are already claimed once in the whole cluster"}
+	takesLock   = Refusal{CodeLocks, "takes or frees a lock that outlives the probe", "leave it out: only one node of the cluster claims a firing"}
 	writes      = Refusal{CodeFunction, "writes", readOnlyHint}
 	sequence    = Refusal{CodeFunction, "moves a sequence", "read the sequence's last_value instead"}
 	server      = Refusal{CodeFunction, "acts on the server", "run it by hand; a probe only reads"}
-	files       = Refusal{CodeFunction, "reaches the server's files", "load the file into a table and read that"}
+	files       = Refusal{CodeFunction, "reaches the server's files", "load the file into a table and read the table"}
 	elsewhere   = Refusal{CodeFunction, "reaches another server, past the read-only transaction", "configure that server as a source of its own"}
 	hidden      = Refusal{CodeFunction, "runs SQL that cannot be checked here", "write that SQL as the probe"}
 	loadsCode   = Refusal{CodeFunction, "loads code", "leave it out"}

@@ -172,7 +172,7 @@ func Oracle(sql string) []Fault {
 		case t.Kind == String && t.Text[0] != '\'':
 			c.fault(t, CodeNotSelect, "Oracle has no $…$ and E'…' texts", "write '…', and each ' in it as ''")
 		case t.Kind == String && before.Kind == Word && before.End() == t.Start && (before.Is("q") || before.Is("nq")):
-			c.fault(before, CodeNotSelect, "a text with quotes of its own choice", "write '…', and each ' in it as ''")
+			c.fault(before, CodeNotSelect, "a probe cannot use q'…' texts", "write '…', and each ' in it as ''")
 		case t.Kind == Quoted && t.Text[0] != '"':
 			c.fault(t, CodeNotSelect, "Oracle has names in double quotes only", `write "name"`)
 		case t.Is(";"):

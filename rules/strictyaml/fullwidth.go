@@ -35,7 +35,7 @@ func (d *Decoder) commas(list, item *Node) {
 	}
 	if at := strings.IndexAny(item.Text, "，、"); at >= 0 {
 		w, _ := problem.FindFullWidth([]rune(item.Text), utf8.RuneCountInString(item.Text[:at]))
-		d.add(item, d.file.ProblemIn(item, w.Offset, problem.CodeFullWidth, w.Message(), w.Hint()+" between items; a text with "+string(w.Char)+" stands in quotes"))
+		d.add(item, d.file.ProblemIn(item, w.Offset, problem.CodeFullWidth, w.Message(), w.Hint()+" between items; put a text with "+string(w.Char)+" in quotes"))
 	}
 }
 

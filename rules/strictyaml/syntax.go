@@ -30,7 +30,7 @@ var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"did not find expected '-' indicator", "a list item was expected here", "check the indentation", ""},
 	{"could not find expected ':'", "a name without a colon", missingColon, ""},
 	{"did not find expected ',' or ']'", "the list in [ ] is not closed", "close it with ], and put commas between its items", ""},
-	{"did not find expected ',' or '}'", "the map in { } is not closed", "close it with }, and put commas between its fields; in { } what holds [ ] { } or a comma stands in quotes", ""},
+	{"did not find expected ',' or '}'", "the map in { } is not closed", "close it with }, and put commas between its fields; in { } put a value with [ ] { } or a comma in quotes", ""},
 	{"did not find expected node content", "a value was expected, and a list in [ ] or map in { } is not closed", "close it, and put commas between its items", ""},
 	{"found unexpected end of stream", "the quoted text is never closed", "close the quote", ""},
 }
