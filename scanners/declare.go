@@ -85,7 +85,7 @@ func comparisonError(c probe.Comparison, what, dbType string) error {
 		Code: CodeParam, At: c.At,
 		Hint: fmt.Sprintf("return %s as a column of the probe and declare what it holds, as columns: {%s: %s}, or unix_seconds; or CAST it to a time",
 			c.Column, c.Name, declarationFor(dbType)),
-		Err: fmt.Errorf("parameter :%s is a time, and %s, with which the probe compares it, %s", c.Param, c.Column, what),
+		Err: fmt.Errorf("the probe compares the time :%s with %s, which %s", c.Param, c.Column, what),
 	}
 }
 

@@ -208,7 +208,7 @@ func (s *StagedTable) Fault(hint string, err error) *Error {
 // NoColumns returns the fault of a staged table whose columns are unknown: the database has no such table, and there is
 // no row.
 func (s *StagedTable) NoColumns() *Error {
-	return s.Fault("give it a row, or use a source that has the table", errors.New("is not in the database, and no row tells its columns"))
+	return s.Fault("give it a row, or use a source that has the table", errors.New("is not in the database, and no row names its columns"))
 }
 
 // Driver declares a kind of database. The package of each driver has one, and a table in internal/app lists it. Nothing

@@ -18,4 +18,4 @@ type Scratch struct {
 }
 
 // ErrSchemaExists is the error of Scratch if the schema exists: its contents do not belong to the suite.
-var ErrSchemaExists = errors.New("the schema exists already; name one that does not, since the command drops it in the end")
+var ErrSchemaExists = errors.New("the schema exists already; name a schema that does not exist, because the command drops the schema at the end")

@@ -95,7 +95,7 @@ func (f Functions) Refuse(stmt *probe.Statement, calls []Call) error {
 	if f.Source == "" {
 		section = "the source"
 	}
-	hints = append(hints, fmt.Sprintf("if you know that each of these only reads, allow them under %s with the line: %s", section, allowLine(allowed)))
+	hints = append(hints, fmt.Sprintf("if you know that these functions only read, allow the functions under %s with the line: %s", section, allowLine(allowed)))
 	return &Error{
 		Code: CodeFunction, Hint: strings.Join(hints, "; "), At: placeOf(stmt, calls[0].Name),
 		Err: fmt.Errorf("the probe calls %s", strings.Join(said, ", and ")),

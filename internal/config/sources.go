@@ -108,7 +108,7 @@ func addressHint(address string, driver *scanners.Driver) string {
 	case driver.IsFile && strings.HasPrefix(address, driver.Name+":") && strings.ContainsAny(address, "?#"):
 		return driver.Address + ", without options: the file is always opened to be read only"
 	case strings.ContainsAny(login, "#/?@[]% "):
-		return driver.Address + "; in a password # is %23, @ is %40, / is %2F, ? is %3F, % is %25"
+		return driver.Address + "; in a password, write # as %23, @ as %40, / as %2F, ? as %3F, % as %25"
 	}
 	return driver.Address
 }

@@ -51,7 +51,7 @@ func (d *dialect) converter(f field, kind row.Kind) sqldb.Convert {
 
 // changed returns the error of a column that has changed.
 func changed(src any, kind row.Kind) error {
-	return scanners.Changed(fmt.Errorf("was %s and comes as %s", kind, shown(src)))
+	return scanners.Changed(fmt.Errorf("described as %s, but the server sent %s", kind, shown(src)))
 }
 
 // misfit returns the error of a value that does not belong to the kind of its column.
@@ -102,7 +102,7 @@ func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
 func convertUnsigned(dst *row.Value, src any, texts *sqldb.Texts) error {
 	if b, ok := src.([]byte); ok && len(b) >= 19 {
 		if _, err := strconv.ParseUint(string(b), 10, 64); err == nil {
-			return fmt.Errorf("holds %s, which is more than an int does: write CAST(… AS DECIMAL(20))", b)
+			return fmt.Errorf("holds %s, which is larger than an int can hold: write CAST(… AS DECIMAL(20))", b)
 		}
 	}
 	return convertInt(dst, src, texts)
@@ -119,7 +119,7 @@ func convertBits(dst *row.Value, src any, _ *sqldb.Texts) error {
 		n = n<<8 | uint64(c)
 	}
 	if n > 1<<63-1 {
-		return fmt.Errorf("holds bits for %d, which is more than an int does", n)
+		return fmt.Errorf("holds bits for %d, which is larger than an int can hold", n)
 	}
 	*dst = row.IntOf(int64(n))
 	return nil

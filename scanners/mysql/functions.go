@@ -113,9 +113,9 @@ func (c *calls) stored(ctx context.Context, called []relation) error {
 		case "READS SQL DATA", "NO SQL":
 			continue
 		case "MODIFIES SQL DATA":
-			call.Why = "says of itself that it MODIFIES SQL DATA"
+			call.Why = "is declared as MODIFIES SQL DATA"
 		default:
-			call.Why = "does not say of itself that it only reads"
+			call.Why = "is not declared as READS SQL DATA or NO SQL"
 			call.Hint = "ALTER FUNCTION " + call.Name + " READS SQL DATA"
 		}
 		c.refuse(call)

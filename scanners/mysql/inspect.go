@@ -131,9 +131,9 @@ func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 				dangers = append(dangers, scanners.Danger{Name: name, Does: rights[name], Revoke: "REVOKE " + name + " ON *.* FROM " + user + ";"})
 				continue
 			}
-			does := "does not say of itself that it only reads"
+			does := "is not declared as READS SQL DATA or NO SQL"
 			if access == "MODIFIES SQL DATA" {
-				does = "says of itself that it MODIFIES SQL DATA"
+				does = "is declared as MODIFIES SQL DATA"
 			}
 			account, host, _ := strings.Cut(user, "@")
 			dangers = append(dangers, scanners.Danger{

@@ -119,7 +119,7 @@ type sourceAddress struct {
 	connectTimeout time.Duration
 }
 
-const urlHint = "write mysql://user:password@host:3306/database; in a password # is %23, / is %2F, @ is %40, : is %3A" //nolint:gosec // an example
+const urlHint = "write mysql://user:password@host:3306/database; in a password, write # as %23, / as %2F, @ as %40, : as %3A" //nolint:gosec // an example
 
 func urlError(err error) error {
 	return &scanners.Error{Code: scanners.CodeUnreachable, Hint: urlHint, Err: err}
@@ -154,7 +154,7 @@ func (a *sourceAddress) set(option, value string) error {
 	switch option {
 	case "tls":
 		if value != "true" && value != "skip-verify" && value != "preferred" && value != "false" {
-			return urlError(errors.New("the option tls of the source is true, skip-verify, preferred or false"))
+			return urlError(errors.New("the option tls of the source must be true, skip-verify, preferred or false"))
 		}
 		if value != "false" {
 			a.driver.TLS = &tls.Config{InsecureSkipVerify: value != "true"} //nolint:gosec // the operator's choice
@@ -165,11 +165,11 @@ func (a *sourceAddress) set(option, value string) error {
 	case "connect_timeout":
 		seconds, err := strconv.Atoi(value)
 		if err != nil || seconds < 1 {
-			return urlError(errors.New("the option connect_timeout of the source is a number of seconds"))
+			return urlError(errors.New("the option connect_timeout of the source must be a whole number of seconds, at least 1"))
 		}
 		a.connectTimeout = time.Duration(seconds) * time.Second
 	default:
-		return urlError(fmt.Errorf("the URL of the source has no option %q: tls, socket and connect_timeout are", option))
+		return urlError(fmt.Errorf("the URL of the source has the unknown option %q; the options are tls, socket and connect_timeout", option))
 	}
 	return nil
 }

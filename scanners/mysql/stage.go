@@ -333,7 +333,7 @@ func (v *views) bypass(name relation) error {
 	case unknown:
 		return &scanners.Error{
 			Code: scanners.CodeStage, Hint: "GRANT SHOW VIEW ON … to the source's user, or stage " + name.table + " itself",
-			Err: fmt.Errorf("%s is a view that may read the database's own tables past the staged ones: the source's user may not see its definition", name.table),
+			Err: fmt.Errorf("%s is a view whose definition the source's user may not see; the view may read the database's own tables instead of the staged tables", name.table),
 		}
 	case table != "":
 		return &scanners.Error{

@@ -150,8 +150,8 @@ func TestMisfits(t *testing.T) {
 	s := open(t, mysql.Config{URL: d.URL()})
 	for column, says := range map[string]string{
 		"flag": "column flag holds 2, which is no bool: write it as column + 0 (where id is 2)",
-		"big":  "column big holds 18446744073709551615, which is more than an int does: write CAST",
-		"bits": "more than an int does",
+		"big":  "column big holds 18446744073709551615, which is larger than an int can hold: write CAST",
+		"bits": "larger than an int can hold",
 		"day":  `column day holds "2026-00-00", which is no date (where id is 2)`,
 		"at":   `column at holds "2026-06-00 08:00:00", which is no time`,
 	} {

@@ -197,7 +197,7 @@ func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, e
 		return set(row.Bool, "BOOLEAN", sqldb.ToBool)
 	}
 	return c, &scanners.Error{
-		Code: scanners.CodeColumn, Hint: "CAST it to what it holds, or write JSON_SERIALIZE(…) or XMLSERIALIZE(…)",
+		Code: scanners.CodeColumn, Hint: "CAST the column to a type that conditions can use, or write JSON_SERIALIZE(…) or XMLSERIALIZE(…)",
 		Err: fmt.Errorf("column %s: conditions cannot use the type %s", strings.ToLower(ct.Name()), name),
 	}
 }
@@ -238,7 +238,7 @@ var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sql
 // verdicts has the errors that mean the same while connecting, preparing and running, by their number.
 var verdicts = map[int]sqldb.Verdict{
 	1013: {Code: scanners.CodeTimeout, Transient: true},
-	918:  {Code: scanners.CodeStatement, Hint: "name it with AS, or say whose column is meant"},
+	918:  {Code: scanners.CodeStatement, Hint: "name the column with AS, or write the name of its table before it"},
 	942:  notGranted, 1031: notGranted, 41900: notGranted,
 	1456: writes, 14551: writes, 14552: writes, 16000: writes,
 	54: again, 60: again, 1555: again, 1652: again, 4031: again, 4068: again, 8176: again, 8177: again, 30006: again,

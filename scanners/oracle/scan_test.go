@@ -142,14 +142,14 @@ func TestTypes(t *testing.T) {
 		}
 		fake.Answers[1].Rows = [][]driver.Value{{complex(1, 2), c.value}}
 		_, err := p.Scan(t.Context(), scanners.Request{}, ignore)
-		wantCode(t, err, scanners.CodeChanged, "column v: a column that was")
+		wantCode(t, err, scanners.CodeChanged, "column v: described as")
 	}
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"})}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType (CAST the column")
 	fake = &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"}, sqldbtest.Column{Name: "W", Type: "VECTOR"})}}
 	_, err = source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, w FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType; column w: conditions cannot use the type VECTOR (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType; column w: conditions cannot use the type VECTOR (CAST the column")
 }
 
 // TestBinding sends each kind in the form that the server compares best, and a time as the local time of the source.

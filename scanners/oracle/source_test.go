@@ -20,10 +20,10 @@ func TestURL(t *testing.T) {
 		"oracle://wms:s3cret@db/FREEPDB1?timezone=Asia/Shanghai":           "a setting of the source",
 		"oracle://wms:s3cret@db":                                           "no oracle address with a database",
 		"oracle://wms:s3cr#et@db/FREEPDB1":                                 "cannot be read",
-		"oracle://wms:s3cret@db/FREEPDB1?tls=s3cret":                       "tls of the source is true or false",
+		"oracle://wms:s3cret@db/FREEPDB1?tls=s3cret":                       "tls of the source must be true or false",
 		"oracle://wms:s3cret@db/FREEPDB1?timezone=Mars":                    "a setting of the source",
-		"oracle://wms:s3cret@db/FREEPDB1?TRACE%20FILE=/tmp/everything.log": `no option "TRACE FILE"`,
-		"oracle://wms:s3cret@db/FREEPDB1?connect_timeout=soon":             "is a number of seconds",
+		"oracle://wms:s3cret@db/FREEPDB1?TRACE%20FILE=/tmp/everything.log": `unknown option "TRACE FILE"`,
+		"oracle://wms:s3cret@db/FREEPDB1?connect_timeout=soon":             "must be a whole number of seconds, at least 1",
 	} {
 		s, err := Open(Config{URL: url})
 		switch {

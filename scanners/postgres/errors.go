@@ -45,7 +45,7 @@ func (s *Source) tooLarge(e *tooLargeError) *scanners.Error {
 		return s.limits.RowError(e.size)
 	}
 	return &scanners.Error{
-		Code: scanners.CodeTooLarge, Hint: "a message of an error may repeat a value of a row: have the probe cut it",
+		Code: scanners.CodeTooLarge, Hint: "the server's error text may repeat a value of a row: shorten that value in the probe",
 		Err: fmt.Errorf("the server sent a message of %d bytes; the source accepts at most %d", e.size, max(s.limits.Row, leastMessage)),
 	}
 }
@@ -76,7 +76,7 @@ func serverError(e *pgconn.PgError, sql string) *scanners.Error {
 		mapped.Code, mapped.Transient = scanners.CodeTimeout, true
 	case e.Code == "25006", e.Code == "25001": // 25001: the probe tried to leave the read-only mode
 		mapped.Code = scanners.CodeReadOnly
-		mapped.Hint = "a probe only reads; it may call a function that writes"
+		mapped.Hint = "a probe may only read; perhaps the probe calls a function that writes"
 	case e.Code == "42P18", e.Code == "42P08":
 		mapped.Code = scanners.CodeStatement
 		mapped.Hint = "say which type is meant: CAST(:name AS bigint)"

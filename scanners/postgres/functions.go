@@ -43,7 +43,7 @@ func (f *function) judge() (why, hint string) {
 	case f.ownersRights:
 		return "runs with the rights of its owner", ""
 	}
-	return "is written in " + f.language + ", which the server does not look into before it runs", ""
+	return "is written in " + f.language + ", and the server cannot tell what such a function calls", ""
 }
 
 // isSQL tells whether the function is written in SQL and is not PostgreSQL's own. The server can tell the calls of such

@@ -38,7 +38,7 @@ type tooLargeError struct {
 }
 
 func (e *tooLargeError) Error() string {
-	return fmt.Sprintf("a message of %d bytes does not pass", e.size)
+	return fmt.Sprintf("a message of %d bytes is larger than the source accepts", e.size)
 }
 
 // newFrontend creates the driver's side of a connection. The limit leaves room for the lengths between the values of a

@@ -341,7 +341,7 @@ func TestTreesEndWithPrepare(t *testing.T) {
 	x := newSite(t)
 	exec(t, x.owner, `SET check_function_bodies = off; CREATE FUNCTION broken() RETURNS int LANGUAGE sql STABLE AS 'SELECT nothing FROM nowhere'`)
 	s := open(t, postgres.Config{URL: x.address, MaxConnections: 1})
-	refused(t, s, "SELECT broken() AS n", "public.broken, which the server cannot look into")
+	refused(t, s, "SELECT broken() AS n", "public.broken, which cannot be checked by the server: ")
 	refused(t, s, "SELECT pg_sleep(1)::text AS n", "pg_sleep")
 	const state = "SELECT concat_ws(' ', current_setting('debug_print_rewritten'), current_setting('client_min_messages'), current_setting('search_path'), current_setting('debug_pretty_print')) AS s"
 	if got := scannertest.One(t, s, state, nil); got != `off notice "$user", public on` {

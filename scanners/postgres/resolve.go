@@ -64,7 +64,7 @@ func (s *Source) describe(ctx context.Context, conn *pgconn.PgConn, stmt *probe.
 		return nil, nil, err
 	}
 	if len(trees) == 0 {
-		return nil, nil, unresolved("no query tree came from the server", "connect to the database itself or through PgBouncer, which pass debug_print_rewritten and its messages on")
+		return nil, nil, unresolved("no query tree came from the server", "connect directly or through PgBouncer: both pass on debug_print_rewritten and its messages")
 	}
 	if err := r.look(ctx, trees, ""); err != nil {
 		return nil, nil, err
@@ -133,7 +133,7 @@ func (r *resolution) look(ctx context.Context, trees []string, caller string) er
 	for _, text := range trees {
 		t, err := readTree(text)
 		if err != nil {
-			return unresolved(err.Error(), "this version of PostgreSQL is newer than this version of Tallyman: write the probe without what is new")
+			return unresolved(err.Error(), "this version of PostgreSQL is newer than this version of Tallyman: write the probe without SQL features of the newer version")
 		}
 		if slices.ContainsFunc(t.commands, func(c uint32) bool { return c != selects }) {
 			if caller == "" {
@@ -220,7 +220,7 @@ func (r *resolution) refuse(call scanners.Call) {
 // does not run the body.
 func (r *resolution) body(ctx context.Context, oid string, f function) error {
 	if r.bodies++; r.bodies > mostFunctions {
-		return unresolved(fmt.Sprintf("it reaches more than %d functions in SQL", mostFunctions), "allow those that it calls itself under functions of the source")
+		return unresolved(fmt.Sprintf("it reaches more than %d functions in SQL", mostFunctions), "list the functions that the probe itself calls under functions of the source")
 	}
 	s := r.source
 	if err := s.execute(ctx, r.conn, "SAVEPOINT body"); err != nil {
@@ -235,10 +235,10 @@ func (r *resolution) body(ctx context.Context, oid string, f function) error {
 	}
 	switch {
 	case err != nil:
-		r.refuse(scanners.Call{Name: f.name, Why: "the server cannot look into: " + cause(err)})
+		r.refuse(scanners.Call{Name: f.name, Why: "cannot be checked by the server: " + cause(err)})
 		return nil
 	case len(trees) == 0:
-		r.refuse(scanners.Call{Name: f.name, Why: "has polymorphic arguments, so that the server does not look into it"})
+		r.refuse(scanners.Call{Name: f.name, Why: "has polymorphic arguments, so the server cannot tell what it calls"})
 		return nil
 	}
 	return r.look(ctx, trees, f.name)

@@ -58,7 +58,7 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	if err != nil {
 		return nil, &scanners.Error{
 			Code: scanners.CodeUnreachable,
-			Hint: "write postgres://user:password@host:port/database; in a password # is %23, / is %2F, @ is %40, : is %3A",
+			Hint: "write postgres://user:password@host:port/database; in a password, write # as %23, / as %2F, @ as %40, : as %3A",
 			Err:  errors.New("the URL of the source cannot be read"),
 		}
 	}

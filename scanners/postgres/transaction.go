@@ -233,7 +233,7 @@ func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (sc
 	conn, err := s.start(ctx, s.timeout, "ISOLATION LEVEL REPEATABLE READ "+mode)
 	switch {
 	case err != nil && len(staged) > 0:
-		return nil, cannotStage(&staged[0], err, "a standby holds no temporary tables: use the primary, or no source")
+		return nil, cannotStage(&staged[0], err, "a standby holds no temporary tables: use the primary, or run the test without a source")
 	case err != nil:
 		return nil, err
 	}

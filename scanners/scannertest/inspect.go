@@ -21,7 +21,7 @@ func explain(t T, d Dialect) {
 		t.Fatalf("the source explains: %v", ok)
 	}
 	if !ok {
-		t.Skip("the driver tells no plans")
+		t.Skip("the driver cannot explain statements")
 	}
 	plan := func(sql string, args map[string]any) scanners.Plan {
 		t.Helper()

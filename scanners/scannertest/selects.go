@@ -72,7 +72,7 @@ func clock(t T, d Dialect) {
 	t.Helper()
 	c, ok := d.New(t).Open(t, 1).(scanners.Clock)
 	if !ok {
-		t.Skip("the driver tells no clock")
+		t.Skip("the driver cannot read the server's clock")
 	}
 	at, err := c.Clock(t.Context())
 	if err != nil {

@@ -173,7 +173,7 @@ func stagedFaults(t T, d Dialect) {
 		{[]scanners.StagedTable{{Table: "stock", Columns: text("qty"), Rows: x}}, "row 1"},
 		{[]scanners.StagedTable{{Table: "stock", Columns: text("bin_code"), Rows: [][]row.Value{{row.TextOf("x")}, {{}}}}}, "row 2"},
 		{[]scanners.StagedTable{{Table: "stock", Columns: text("bin_code"), Rows: [][]row.Value{{}}}}, "row 1 has 0 values for 1 columns"},
-		{[]scanners.StagedTable{{Table: "nowhere"}}, "no row tells its columns"},
+		{[]scanners.StagedTable{{Table: "nowhere"}}, "no row names its columns"},
 		{[]scanners.StagedTable{{Table: "twice", Columns: text("a")}, {Table: "Twice", Columns: text("a")}}, "table Twice"},
 	} {
 		_, err := source.Session(t.Context(), c.staged)

@@ -14,7 +14,7 @@ import (
 
 // Retyped returns the error of a column whose values have another type than the described one.
 func Retyped(src any, kind row.Kind) error {
-	return scanners.Changed(fmt.Errorf("a column that was %s comes as a %T", kind, src))
+	return scanners.Changed(fmt.Errorf("described as %s, but the value has the Go type %T", kind, src))
 }
 
 // TextOf returns a text value. The string stays valid.

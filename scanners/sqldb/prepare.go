@@ -300,7 +300,7 @@ func (c *cellReceiver) fault(err error) error {
 		return &scanners.Error{Code: e.Code, Transient: e.Transient, Hint: e.Hint, Err: fmt.Errorf("column %s: %w", c.column.Name, e.Err)}
 	}
 	return &scanners.Error{
-		Code: scanners.CodeFailed, Hint: "correct the data, or CAST the column to what it holds",
+		Code: scanners.CodeFailed, Hint: "correct the data, or CAST the column to the type of its values",
 		Err: fmt.Errorf("column %s %w%s", c.column.Name, err, c.where()),
 	}
 }

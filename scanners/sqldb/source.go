@@ -232,7 +232,7 @@ var (
 	// Away means that the server, the network or the login is unavailable.
 	Away       = Verdict{Code: scanners.CodeUnreachable, Transient: true}
 	Again      = Verdict{Code: scanners.CodeFailed, Transient: true} // another try may succeed
-	Writes     = Verdict{Code: scanners.CodeReadOnly, Hint: "a probe only reads; it may call a function that writes"}
+	Writes     = Verdict{Code: scanners.CodeReadOnly, Hint: "a probe may only read; perhaps the probe calls a function that writes"}
 	NotGranted = Verdict{Code: scanners.CodeStatement, Hint: "the source's user needs SELECT on what the probe reads"}
 )
 

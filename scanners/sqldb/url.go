@@ -23,7 +23,7 @@ type URL struct {
 // ParseURL reads an address with this scheme. connect_timeout is an option of every driver. No error shows the address,
 // because a part that cannot be read may be the password.
 func ParseURL(text, scheme, port string, options ...string) (URL, error) {
-	form := "write " + scheme + "://user:password@host:" + port + "/database; in a password # is %23, / is %2F, @ is %40, : is %3A"
+	form := "write " + scheme + "://user:password@host:" + port + "/database; in a password, write # as %23, / as %2F, @ as %40, : as %3A"
 	fault := func(err error) (URL, error) {
 		return URL{}, &scanners.Error{Code: scanners.CodeUnreachable, Hint: form, Err: err}
 	}
@@ -46,7 +46,7 @@ func ParseURL(text, scheme, port string, options ...string) (URL, error) {
 	known := append([]string{"connect_timeout"}, options...)
 	for option, values := range query {
 		if !slices.Contains(known, option) {
-			return fault(fmt.Errorf("the URL of the source has no option %q: %s are", option, strings.Join(known, ", ")))
+			return fault(fmt.Errorf("the URL of the source has the unknown option %q; the options are %s", option, strings.Join(known, ", ")))
 		}
 		parsed.Options[option] = values[len(values)-1]
 	}
@@ -60,7 +60,7 @@ func (u *URL) read() error {
 	if text, given := u.Options["connect_timeout"]; given {
 		seconds, err := strconv.Atoi(text)
 		if err != nil || seconds < 1 {
-			return errors.New("the option connect_timeout of the source is a number of seconds")
+			return errors.New("the option connect_timeout of the source must be a whole number of seconds, at least 1")
 		}
 		u.ConnectTimeout = time.Duration(seconds) * time.Second
 	}
@@ -75,7 +75,7 @@ func (u *URL) Bool(option string, otherwise bool) (bool, error) {
 	}
 	b, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, &scanners.Error{Code: scanners.CodeUnreachable, Err: fmt.Errorf("the option %s of the source is true or false", option)}
+		return false, &scanners.Error{Code: scanners.CodeUnreachable, Err: fmt.Errorf("the option %s of the source must be true or false", option)}
 	}
 	return b, nil
 }

@@ -21,7 +21,7 @@ func driverZone(location *time.Location) (string, error) {
 	name = fmt.Sprintf("Etc/GMT%+d", -seconds/3600) // names of this kind have the inverse sign, as in POSIX
 	if _, err := time.LoadLocation(name); err != nil || seconds%3600 != 0 {
 		return "", errorf(scanners.CodeUnreachable, false, "write the name of the zone, such as Asia/Kolkata",
-			"the timezone %s of the source is none that SQLite's driver reads", location)
+			"SQLite's driver cannot read the timezone %s of the source", location)
 	}
 	return name, nil
 }

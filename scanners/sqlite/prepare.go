@@ -249,7 +249,7 @@ func (p *prepared) tooLarge(ctx context.Context, err error, most int) *scanners.
 	}
 	if limits := p.source.limits; most < limits.Cell {
 		mapped = scanners.Limits{Cell: most}.CellError(0)
-		mapped.Hint = fmt.Sprintf("it is so few because the result has %d columns: select fewer, or raise the source's max_row_bytes", len(p.columns))
+		mapped.Hint = fmt.Sprintf("the limit is this low because the result has %d columns: select fewer, or raise the source's max_row_bytes", len(p.columns))
 	} else {
 		mapped = limits.CellError(0)
 	}
@@ -308,7 +308,7 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 			continue
 		}
 		if !convert(&r.Values[i], src, c.Kind, p.source.location) {
-			return errorf(scanners.CodeFailed, false, "correct the data, or CAST the column to what it holds",
+			return errorf(scanners.CodeFailed, false, "correct the data, or CAST the column to the type of its values",
 				"column %s holds %s, which is no %s%s", c.Name, shown(src), c.Kind, where(r, i))
 		}
 	}

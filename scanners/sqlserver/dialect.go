@@ -260,7 +260,7 @@ func (d *dialect) column(f *field) (sqldb.Column, error) {
 		c.Kind, c.Convert = row.JSON, convertJSON
 	default:
 		return c, &scanners.Error{
-			Code: scanners.CodeColumn, Hint: "CAST it to what it holds",
+			Code: scanners.CodeColumn, Hint: "CAST the column to a type that conditions can use",
 			Err: fmt.Errorf("column %s: conditions cannot use the type %s", f.name.String, f.typeName.String),
 		}
 	}

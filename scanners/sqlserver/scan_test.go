@@ -145,11 +145,11 @@ func TestTypes(t *testing.T) {
 	for _, declared := range []string{"sql_variant", "geography", "hierarchyid"} {
 		fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v " + declared)}}
 		_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
-		wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type "+declared+" (CAST it")
+		wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type "+declared+" (CAST the column")
 	}
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v geography", "n int", "w sql_variant")}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, n, w FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type geography; column w: conditions cannot use the type sql_variant (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type geography; column w: conditions cannot use the type sql_variant (CAST the column")
 }
 
 // TestChangedTypes has values of other types than the described ones.
@@ -163,7 +163,7 @@ func TestChangedTypes(t *testing.T) {
 		}}
 		p := scannertest.Prepare(t, source(t, "UTC", fake), "SELECT v FROM x")
 		_, err := p.Scan(t.Context(), scanners.Request{}, func(*row.Row) error { return nil })
-		wantCode(t, err, scanners.CodeChanged, "column v: a column that was")
+		wantCode(t, err, scanners.CodeChanged, "column v: described as")
 	}
 }
 

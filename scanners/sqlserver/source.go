@@ -88,7 +88,7 @@ func loginOf(address *sqldb.URL) (msdsn.Config, error) {
 		encrypt = "true"
 	case "true", "false", "strict", "disable":
 	default:
-		return msdsn.Config{}, urlError("the option encrypt of the source is true, false, strict or disable")
+		return msdsn.Config{}, urlError("the option encrypt of the source must be true, false, strict or disable")
 	}
 	options := url.Values{
 		"database": {address.Database}, "app name": {"tallyman"}, "ApplicationIntent": {"ReadOnly"}, "encrypt": {encrypt},

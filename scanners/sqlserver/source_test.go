@@ -23,11 +23,11 @@ func TestURL(t *testing.T) {
 		"sqlserver://sa:s3cret@db/wms/more":                                 "no sqlserver address with a database",
 		"postgres://sa:s3cret@db/wms":                                       "no sqlserver address with a database",
 		"sqlserver://sa:s3cr#et@db/wms":                                     "cannot be read",
-		"sqlserver://sa:s3cret@db/wms?encrypt=maybe":                        "encrypt of the source is true, false, strict or disable",
-		"sqlserver://sa:s3cret@db/wms?trust_server_certificate=s3cret":      "is true or false",
+		"sqlserver://sa:s3cret@db/wms?encrypt=maybe":                        "encrypt of the source must be true, false, strict or disable",
+		"sqlserver://sa:s3cret@db/wms?trust_server_certificate=s3cret":      "must be true or false",
 		"sqlserver://sa:s3cret@db/wms?timezone=Mars":                        "a setting of the source",
-		"sqlserver://sa:s3cret@db/wms?connect_timeout=0":                    "is a number of seconds",
-		"sqlserver://sa:s3cret@db/wms?ApplicationIntent=ReadWrite":          `no option "ApplicationIntent"`,
+		"sqlserver://sa:s3cret@db/wms?connect_timeout=0":                    "must be a whole number of seconds, at least 1",
+		"sqlserver://sa:s3cret@db/wms?ApplicationIntent=ReadWrite":          `unknown option "ApplicationIntent"`,
 		"sqlserver://sa:s3cret@db/wms?a=%zz":                                "options in the URL of the source cannot be read",
 	} {
 		s, err := Open(Config{URL: url})
