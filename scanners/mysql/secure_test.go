@@ -108,7 +108,7 @@ func TestSessionFunctions(t *testing.T) {
 		}
 	}
 	_, err := prepare(t, s, "SELECT stash() AS n").Scan(t.Context(), scanners.Request{}, ignore)
-	wantCode(t, "a function that makes a table", err, scanners.CodeReadOnly, "a probe only reads")
+	wantCode(t, "a function that makes a table", err, scanners.CodeReadOnly, "a probe may only read")
 }
 
 // TestStagedTableIsWritten has a function that writes to a table of the database. It reaches only the staged table, and
