@@ -161,6 +161,27 @@ func TestWorkDrainsOnStop(t *testing.T) {
 	}
 }
 
+// After the stop and Grace, the handler's item and the items that were not begun go back to the queue.
+func TestWorkGivesBackAfterGrace(t *testing.T) {
+	t.Parallel()
+	fake := &fakeQueue{ready: []string{"one", "two", "three"}}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	queue := newQueue(t, fake)
+	queue.Prefetch, queue.Grace = 2, time.Millisecond
+	err := queue.Work(ctx, func(ctx context.Context, _ tallyman.Item) error {
+		stop()
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), tallyman.ErrStopping) {
+			t.Errorf("ended with %v", context.Cause(ctx))
+		}
+		return ctx.Err()
+	})
+	if reports := fake.reported(); err != nil || !slices.Equal(reports, []string{"release one", "release three", "release two"}) {
+		t.Errorf("%v, reports %q", err, reports)
+	}
+}
+
 // The handler of an item whose lease is lost learns of that, and the worker reports no outcome.
 func TestWorkEndsTheHandlerOfALostItem(t *testing.T) {
 	t.Parallel()

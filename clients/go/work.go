@@ -167,7 +167,7 @@ func (w *work) stillLeased(items []Item) []Item {
 func (w *work) handleAll() {
 	for h := range w.ready {
 		switch {
-		case h.ctx.Err() != nil:
+		case h.isLost(), errors.Is(context.Cause(h.ctx), ErrLeaseLost):
 			w.Logger.Warn("Lease of an item was lost before the handler began.", "queue", w.Name, "item", h.Id)
 		case w.stop.Err() != nil:
 			w.settle(h, opOf(GiveBack("the worker stops")))
