@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,11 +153,25 @@ func TestFollowTriesAgain(t *testing.T) {
 func TestFileStoreKeepsTheFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(path, []byte("buy milk\n"), 0o600); err != nil {
-		t.Fatal(err)
+	load := func(text string) error {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tallyman.NewFileStore(path).Load(t.Context())
+		return err
 	}
-	_, err := tallyman.NewFileStore(path).Load(t.Context())
-	if text, _ := os.ReadFile(path); err == nil || string(text) != "buy milk\n" {
-		t.Errorf("%v, %q", err, text)
+	for _, text := range []string{
+		"buy milk\n", "buy milk", "\n", "{", "{}", "{}\n", "null\n", "7", `"cursor"`, "[]\n{\"cursor\":\"a\"}\n", `{"name":"app","version":1}`, `{"name":"app"}` + "\n",
+		`{"cursor":"a","page":2}` + "\n", `{"cursor":null}` + "\n", `{"handled":"n_1","at":1}` + "\n", `{"cursor":"a`,
+	} {
+		err := load(text)
+		if is, _ := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "not a file of a follower") || string(is) != text {
+			t.Errorf("%q: %v, and the file has %q", text, err, is)
+		}
+	}
+	for _, text := range []string{"", `{"cursor":"a"}`, `{"cursor":""}` + "\n", `{"cursor":"a"}` + "\n" + `{"hand`, `{"cursor":"a"}` + "\n{\x00\n" + `{"handled":"n_1","at":1}` + "\n"} {
+		if err := load(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package tallyman
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,8 +63,8 @@ type line struct {
 	At      int64   `json:"at,omitempty"`
 }
 
-// Load reads the file. If the first line is not JSON, another program made the file: then Load returns an error and
-// does not change the file.
+// Load reads the file. The first line of a follower's file is its cursor, and is always whole. If the first line is
+// anything else, another program made the file: then Load returns an error and does not change the file.
 func (s *FileStore) Load(context.Context) (Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,17 +93,22 @@ func (s *FileStore) read(from io.Reader) error {
 	in := bufio.NewReader(from)
 	for number := 1; ; number++ {
 		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // A line without an end was cut off.
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
+		if len(text) == 0 || err != nil && number > 1 {
+			return nil // A line without an end was cut off.
+		}
 		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
-			if number == 1 {
-				return errors.New("this is not a file of a follower; choose another file")
-			}
+		lines := json.NewDecoder(bytes.NewReader(text))
+		if number == 1 {
+			lines.DisallowUnknownFields()
+		}
+		fault := lines.Decode(&l)
+		if number == 1 && (fault != nil || l.Cursor == nil) {
+			return errors.New("this is not a file of a follower, and it was not changed; choose another file")
+		}
+		if fault != nil {
 			continue // A full disk or a power failure has cut off the line.
 		}
 		s.take(l)
