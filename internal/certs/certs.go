@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -150,13 +151,19 @@ func (p *Pair) Config(least uint16) *tls.Config {
 // Check returns the fault of the files, or of the certificate in use, and nil where both are valid.
 func (p *Pair) Check() error {
 	pair, err := p.files.Get()
-	switch end := pair.Leaf.NotAfter; {
-	case err != nil:
-		return fmt.Errorf("the files are invalid, and the previous certificate stays in use until %s: %w", stamp(end), err)
-	case time.Now().After(end):
-		return fmt.Errorf("the certificate expired at %s", stamp(end))
-	case time.Now().Before(pair.Leaf.NotBefore):
-		return fmt.Errorf("the certificate is not valid before %s", stamp(pair.Leaf.NotBefore))
+	if err != nil {
+		return fmt.Errorf("the files are invalid, and the previous certificate stays in use until %s: %w", stamp(pair.Leaf.NotAfter), err)
+	}
+	return checkDates(pair.Leaf)
+}
+
+// checkDates returns an error if the certificate is not valid now.
+func checkDates(c *x509.Certificate) error {
+	switch now := time.Now(); {
+	case now.After(c.NotAfter):
+		return fmt.Errorf("the certificate expired at %s", stamp(c.NotAfter))
+	case now.Before(c.NotBefore):
+		return fmt.Errorf("the certificate is not valid before %s", stamp(c.NotBefore))
 	}
 	return nil
 }
@@ -165,13 +172,17 @@ func (p *Pair) Check() error {
 func (p *Pair) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	said := false
+	said := "" // The last fault of the dates.
 	for {
-		err := p.Check()
-		if _, fault := p.files.Get(); err != nil && fault == nil && !said { // A fault of the dates. Faults of the files are logged by told.
-			p.log.ErrorContext(ctx, "Certificate of the API is not valid now. Clients will refuse it.", "error", err)
+		pair, _ := p.files.Get() // The function told logs faults of the files.
+		fault := ""
+		if err := checkDates(pair.Leaf); err != nil {
+			fault = err.Error()
 		}
-		said = err != nil
+		if fault != "" && fault != said {
+			p.log.ErrorContext(ctx, "Certificate of the API is not valid now. Clients will refuse it.", "error", fault)
+		}
+		said = fault
 		select {
 		case <-ctx.Done():
 			return

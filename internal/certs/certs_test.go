@@ -245,6 +245,44 @@ func TestWatchTells(t *testing.T) {
 	})
 }
 
+// TestWatchTellsOfDates proves that the log has each certificate in use that is not valid now, also after a fault of the
+// files and during such a fault.
+func TestWatchTellsOfDates(t *testing.T) {
+	t.Parallel()
+	f, a, logged := newFiles(t), testenv.NewAuthority(t, "authority"), &testenv.Output{}
+	issue := func(until time.Duration) [2][]byte { return bytesPair(a.IssueUntil("api", bubbleStart.Add(until))) }
+	good, over, longOver := issue(24*time.Hour), issue(-time.Minute), issue(-time.Hour)
+	f.put(t, good[0], good[1])
+	synctest.Test(t, func(t *testing.T) {
+		pair, err := certs.OpenPair(f.cert, f.key, slog.New(slog.NewTextHandler(logged, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go pair.Watch(ctx)
+		for _, c := range []struct {
+			pair  [2][]byte
+			after time.Duration
+			times int
+		}{
+			{[2][]byte{[]byte("half a certif"), good[1]}, time.Minute, 0},
+			{over, time.Minute, 1},
+			{longOver, time.Minute, 2},
+			{good, time.Minute, 2},
+			{[2][]byte{[]byte("half a certif"), good[1]}, 25 * time.Hour, 3},
+			{good, time.Hour, 3},
+		} {
+			f.put(t, c.pair[0], c.pair[1])
+			time.Sleep(c.after) //nolint:forbidigo // in a bubble
+			synctest.Wait()
+			if n := strings.Count(logged.String(), "Clients will refuse"); n != c.times {
+				t.Errorf("said %d times, not %d:\n%s", n, c.times, logged.String())
+			}
+		}
+	})
+}
+
 // bubbleStart is when time begins in a bubble.
 var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
