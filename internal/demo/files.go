@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -49,7 +50,7 @@ func newFolder(ctx context.Context) (_ *folder, err error) {
 	if err := os.WriteFile(f.path("types.yaml"), configs.Types, 0o600); err != nil {
 		return nil, fmt.Errorf("write the type catalogue: %w", err)
 	}
-	f.wms, err = sql.Open("sqlite", "file:"+f.path("wms.db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)")
+	f.wms, err = sql.Open("sqlite", "file:"+(&url.URL{Path: f.path("wms.db")}).EscapedPath()+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)")
 	if err != nil {
 		return nil, fmt.Errorf("open the sample WMS: %w", err)
 	}

@@ -144,7 +144,7 @@ func MakeSample(ctx context.Context, dir string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+path)
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()) // The path may have any character.
 	if err != nil {
 		return err
 	}

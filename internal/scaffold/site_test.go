@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,6 +61,22 @@ func TestPasswordsStandInFilesOfTheirOwn(t *testing.T) {
 		}
 		if bytes.Contains(config.Text, []byte("s3cret")) {
 			t.Errorf("the configuration shows the password:\n%s", config.Text)
+		}
+	}
+}
+
+func TestSampleLiesInAFolderWithAnyName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a b%20#?c", "%41", "货&mode=ro;x"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := MakeSample(t.Context(), dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if file, err := os.Stat(filepath.Join(dir, SampleFile)); err != nil || file.Size() == 0 {
+			t.Errorf("%s: %v, %v", name, file, err)
 		}
 	}
 }
