@@ -205,6 +205,9 @@ func (f *forklift) do(ctx context.Context, it leasedItem, what, note string) (li
 	}
 	var done struct{ Results []struct{ Outcome string } }
 	err = f.post(ctx, "/step", map[string]any{"worker": f.name, "ops": []any{op}}, &done)
+	if err == nil && len(done.Results) != 1 {
+		err = fmt.Errorf("work: %d results for one operation", len(done.Results))
+	}
 	return err == nil && done.Results[0].Outcome == "suspend_limit", err
 }
 
