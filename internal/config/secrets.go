@@ -207,7 +207,7 @@ func (l *loader) sorted(list problem.List) problem.List {
 	hidden := secretLines(l.file.Root)
 	for i, p := range list {
 		if hidden[p.Line] && p.File == l.file.Name {
-			list[i].Snippet = ""
+			list[i].Snippet, list[i].Caret = "", 0
 		}
 	}
 	slices.SortStableFunc(list, func(a, b problem.Problem) int {

@@ -160,9 +160,17 @@ func TestLinesDoNotShowSecrets(t *testing.T) {
 		`ledger: {url: "postgres://u:hunter2@[::1]:5432,b:x/x"}`,
 		`sources: {wms: {driver: oracel, url: "oracle://u:hunter2@x/x"}}`,
 	} {
-		_, err := Load(Options{Types: types(), File: write(t, text)})
-		if err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v", text, err)
+		for _, rest := range []string{"", " # " + strings.Repeat("long ", 50)} { // A very long line is shown in part, with a caret of its own.
+			_, err := Load(Options{Types: types(), File: write(t, text+rest)})
+			if err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: %v", text, err)
+			}
+			found, _ := errors.AsType[problem.List](err)
+			for _, p := range found {
+				if p.Snippet == "" && p.Caret != 0 {
+					t.Errorf("%s: a caret at %d of a line that is not shown", text, p.Caret)
+				}
+			}
 		}
 	}
 }
