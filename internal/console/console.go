@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -158,7 +159,9 @@ func accepts(r *http.Request, encoding string) bool {
 	for offered := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(offered), ";")
 		if strings.EqualFold(strings.TrimSpace(name), encoding) {
-			return strings.ReplaceAll(params, " ", "") != "q=0"
+			_, q, _ := strings.Cut(params, "=") // The only parameter is the weight; 0 excludes the encoding.
+			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+			return err != nil || weight > 0
 		}
 	}
 	return false

@@ -103,7 +103,7 @@ func TestFilesArePackedForThoseWhoTakeIt(t *testing.T) {
 	if got := text(t, zip); got != strings.Repeat("widget();", 100) {
 		t.Errorf("unpacked: %.30q", got)
 	}
-	for _, refused := range []string{"", "br", "gzip; q=0", "gzipped"} {
+	for _, refused := range []string{"", "br", "gzip; q=0", "gzip;q=0.0", "GZIP ; Q = 0.000", "gzipped"} {
 		res := get(t, p, "GET", "/widget.js", "Accept-Encoding", refused)
 		if res.Header().Get("Content-Encoding") != "" {
 			t.Errorf("packed for %q", refused)
