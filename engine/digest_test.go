@@ -61,6 +61,9 @@ func TestDigest(t *testing.T) {
 	if zh := d.Texts["zh"]; zh.Title != "另有 7 条：Negative stock" || !strings.HasPrefix(zh.Body, "货位 A-3 库存 -3\n") || !strings.HasSuffix(zh.Body, "\n……以及另外 2 条") {
 		t.Errorf("%+v", zh)
 	}
+	if en := d.Texts["en"]; en.Title != d.Title || en.Body != d.Body { // Else a client that prefers English to Chinese would get Chinese.
+		t.Errorf("%+v", en)
+	}
 	if n := c.Notices[3].Notice; n.Priority != 5 || n.Count != 1 {
 		t.Errorf("%+v", n)
 	}
@@ -76,7 +79,7 @@ func TestDigest(t *testing.T) {
 	bins = nil
 	c = runTrial(t, try, atEight.Add(15*time.Minute))
 	same(t, toldBy(c), []string{"resolved W2 Resolved: 1 more: Negative stock"})
-	if n := c.Notices[0].Notice; c.Notices[0].After == "" || !notice.IsDigest(n.ID) || n.Texts["zh"].Title != "已解除：另有 1 条：Negative stock" {
+	if n := c.Notices[0].Notice; c.Notices[0].After == "" || !notice.IsDigest(n.ID) || n.Texts["zh"].Title != "已解除：另有 1 条：Negative stock" || n.Texts["en"].Title != n.Title {
 		t.Errorf("%+v", c.Notices[0])
 	}
 }

@@ -125,8 +125,9 @@ func (p *Pass) digestNotice(d *digest) *notice.Notice {
 		n.Count += m.count
 		n.Priority = max(n.Priority, m.draft.Priority)
 	}
-	// The words of a digest are Tallyman's own, so Chinese is always there.
-	n.Texts = map[string]notice.Text{"zh": p.digestText(d, "zh")}
+	// The words of a digest are Tallyman's own, so English and Chinese are always there. Without a text for English, a
+	// reader who prefers English to Chinese would get Chinese.
+	n.Texts = map[string]notice.Text{"en": p.digestText(d, "en"), "zh": p.digestText(d, "zh")}
 	for lang := range first.draft.Texts {
 		if lang != "" {
 			n.Texts[lang] = p.digestText(d, lang)

@@ -192,7 +192,8 @@ func isLanguageTag(s string) bool {
 }
 
 // Localize returns the notice in the first of the languages that the notice has, or the notice itself if it has none of
-// them.
+// them. The notice's own title and body may be in any language: the notice only says of its translations which language
+// they are in.
 func Localize(n *notice.Notice, langs []string) *notice.Notice {
 	for _, lang := range langs {
 		if l := n.Localize(lang); l != n {
