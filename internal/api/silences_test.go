@@ -120,9 +120,16 @@ func TestSilencesThatAreReadLater(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.silences.unread = errors.New("away")
+	b.catalogue.err = errors.New("away") // So the matches of the new silence are unknown.
 	got := b.do(t, http.MethodPost, "/api/v1/silences", `{"matchers":["rule=x"],"for":"2h"}`, "Content-Type", "application/json")
 	ended := b.do(t, http.MethodPost, "/api/v1/silences/s_stocktake/expire", "")
 	if got.status != http.StatusCreated || ended.status != http.StatusOK || !strings.Contains(ended.body, `"state":"expired"`) {
 		t.Errorf("%d %s, %d %s", got.status, got.body, ended.status, ended.body)
+	}
+	if log := b.log.String(); !strings.Contains(log, `"Matches of a new silence could not be checked. The answer has no warning."`) || strings.Contains(log, "level=ERROR") {
+		t.Errorf("log: %s", log)
+	}
+	if got := b.get(t, "/api/v1/silences/s_stocktake"); got.status != http.StatusOK && got.asProblem(t).Code != "ledger_unavailable" {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }

@@ -92,7 +92,10 @@ func (h *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenc
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &silenceOutput{Body: newSilenceForm(s, held[s.ID], h.deps.Silences.Now())}
-	return out, h.warnOne(ctx, s, &out.Body)
+	if err := h.warnOne(ctx, s, &out.Body); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	return out, nil
 }
 
 // warn sets the warning of each silence that has not ended and matches nothing foreseeable.
@@ -120,7 +123,7 @@ func (h *Handlers) warn(ctx context.Context, list []silence.Silence, forms []wir
 func (h *Handlers) warnOne(ctx context.Context, s *silence.Silence, form *wire.SilenceForm) error {
 	forms := []wire.SilenceForm{*form}
 	if err := h.warn(ctx, []silence.Silence{*s}, forms); err != nil {
-		return api.LedgerFailed(ctx, h.log, err)
+		return err
 	}
 	*form = forms[0]
 	return nil
