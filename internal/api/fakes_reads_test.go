@@ -18,20 +18,29 @@ type fakeReads struct {
 	queries []page.Query
 	sum     page.Summary
 	err     error
+	slow    bool // Mark and ReadAll do not answer before their context ends
 }
 
-func (f *fakeReads) Mark(_ context.Context, marks []delivery.Mark) error {
+func (f *fakeReads) Mark(ctx context.Context, marks []delivery.Mark) error {
+	f.hang(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.marks = append(f.marks, marks...)
 	return f.err
 }
 
-func (f *fakeReads) ReadAll(_ context.Context, list []delivery.Watermark) error {
+func (f *fakeReads) ReadAll(ctx context.Context, list []delivery.Watermark) error {
+	f.hang(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all = append(f.all, list...)
 	return f.err
+}
+
+func (f *fakeReads) hang(ctx context.Context) {
+	if f.slow {
+		<-ctx.Done()
+	}
 }
 
 func (f *fakeReads) UpTo(_ context.Context, _, cursor string) (int64, error) {

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +32,26 @@ func TestMarks(t *testing.T) {
 	}
 	if since := time.Since(b.marks.marks[0].At); since < 0 || since > time.Minute {
 		t.Errorf("marked %s ago", since)
+	}
+}
+
+// TestMarksThatAreCopiedLater has Redis fail at once, or not answer. The log says so, because the mark is not in the inbox.
+func TestMarksThatAreCopiedLater(t *testing.T) {
+	t.Parallel()
+	for name, slow := range map[string]bool{"an error": false, "no answer": true} {
+		synctest.Test(t, func(t *testing.T) {
+			for path, body := range map[string]string{
+				"/api/v1/notices/n_abc/read?warehouse=119240&subscriber=user:1&subscriber=role:keeper": "",
+				"/api/v1/notices/read-all": `{"warehouse":"119240","subscribers":["user:1"],"upTo":"c70"}`,
+			} {
+				b := newBundle()
+				b.reads.err, b.reads.slow = errBroken, slow
+				got := b.handleBody(t, http.MethodPost, path, body, "Content-Type", "application/json")
+				if log := b.log.String(); got.status != http.StatusNoContent || !strings.Contains(log, "Mark is in the ledger, but not yet in the inbox.") {
+					t.Errorf("%s: %s: %d %s, log: %s", name, path, got.status, got.body, log)
+				}
+			}
+		})
 	}
 }
 

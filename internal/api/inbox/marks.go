@@ -157,9 +157,9 @@ const tellTimeout = 2 * time.Second
 
 // tellInbox copies a mark from the ledger to the inbox. If this fails, a node copies the mark some seconds later.
 func (h *Handlers) tellInbox(ctx context.Context, tell func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	bounded, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	if err := tell(ctx); err != nil && ctx.Err() == nil {
+	if err := tell(bounded); err != nil && !api.Gone(ctx) {
 		h.log.LogAttrs(ctx, slog.LevelWarn, "Mark is in the ledger, but not yet in the inbox. A node copies the mark later.", slog.Any("error", err))
 	}
 }
