@@ -161,7 +161,9 @@ func TestOrdersGoWithWhoAsksForThem(t *testing.T) {
 
 func TestAuditIsListed(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, func(d *parts) {
+		d.Silences.Now = func() time.Time { return time.Date(2026, 6, 1, 8, 15, 0, 0, time.UTC) } // The rules' clock.
+	})
 	who := ledger.Author{By: "anonymous", Via: ledger.ViaNone}
 	gate, dock := catalog.Type{Code: "GATE", ID: 7, Name: "Gate", Category: "C", Retention: 72 * time.Hour}, catalog.Type{Code: "DOCK", ID: 8, Name: "Gate", Category: "C", Retention: 72 * time.Hour}
 	for _, c := range []*ledger.Change{record.TypePut(nil, &gate), record.TypePut(nil, &dock), record.TypeDeleted(&gate)} {
@@ -175,6 +177,11 @@ func TestAuditIsListed(t *testing.T) {
 	golden(t, "audit.xml", b.get(t, "/api/v1/audit?object=type:GATE&action=type.delete", "Accept", "application/xml").body)
 	if rest := b.get(t, "/api/v1/audit?limit=2&after=2&by=anonymous&since=2026-06-01T00:00:00Z").body; strings.Count(rest, `"id":1,`) != 1 || strings.Contains(rest, "cursor") {
 		t.Errorf("the rest is %s", rest)
+	}
+	for since, want := range map[string]int{"16m": 3, "15m": 3, "14m": 2, "13m30s": 1, "12m": 0} { // The records are of 08:00, 08:01 and 08:02.
+		if got := b.get(t, "/api/v1/audit?since="+since).body; strings.Count(got, `"action":`) != want {
+			t.Errorf("since %s: %s", since, got)
+		}
 	}
 	for query, code := range map[string]string{"since=soon": "bad_since", "after=x": "bad_cursor", "limit=0": "bad_limit", "object=%00": "bad_text", "who=me": "unknown_parameter"} {
 		if got := b.get(t, "/api/v1/audit?"+query); got.status != http.StatusBadRequest || !strings.Contains(got.body, code) {

@@ -139,6 +139,20 @@ func TestDeliveryRefusals(t *testing.T) {
 	}
 }
 
+// The reason of a refusal goes by the rules' clock, as the ledger does. The machine's clock may be another one.
+func TestReasonOfARefusedRetryIsByTheRulesClock(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deliveries.refuses = true
+	now := bin().CreatedAt.Add(5 * time.Minute) // As the clock of the bundle.
+	for after, want := range map[time.Duration]string{-time.Second: "its notice has expired", time.Second: "it has just changed"} {
+		b.deliveries.list[4].Expires = now.Add(after)
+		if got := b.do(t, "POST", deliveriesPath+"/4/retry", ""); got.status != 409 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", after, got.status, got.body)
+		}
+	}
+}
+
 func TestRetryAndCancel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -28,6 +28,8 @@ type fakeDeliveries struct {
 	cut    bool // there is more than was found
 	run    *ledger.Run
 	err    error
+
+	refuses bool // no delivery can be tried again
 }
 
 // someDeliveries are one of each state, and one to the inbox.
@@ -107,7 +109,7 @@ func (f *fakeDeliveries) RetryDeliveries(_ context.Context, _ ledger.Author, seq
 	defer f.mu.Unlock()
 	for _, seq := range seqs {
 		d, ok := f.list[seq]
-		if !ok || d.State == ledger.DeliverySent || d.State == ledger.DeliveryPending && (d.Strategy == nil || d.Node != "") || d.Expires.Before(f.list[1].Created) {
+		if !ok || f.refuses || d.State == ledger.DeliverySent || d.State == ledger.DeliveryPending && (d.Strategy == nil || d.Node != "") || d.Expires.Before(f.list[1].Created) {
 			continue
 		}
 		d.State = ledger.DeliveryPending

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -59,7 +58,7 @@ func (h *Handlers) retryDelivery(ctx context.Context, in *retryInput) (*delivery
 			return "node " + d.Node + " has it in hand now"
 		case d.State == ledger.DeliveryPending && d.Strategy == nil:
 			return "it is pending, and is tried until it succeeds"
-		case !d.Expires.IsZero() && d.Expires.Before(time.Now()) && (d.Strategy == nil || d.Strategy.Until == ""):
+		case !d.Expires.IsZero() && d.Expires.Before(h.deps.Now()) && (d.Strategy == nil || d.Strategy.Until == ""):
 			return "its notice has expired"
 		}
 		return "it has just changed"

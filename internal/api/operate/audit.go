@@ -41,7 +41,7 @@ func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput,
 	if !auth.From(ctx).Everywhere() {
 		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
 	}
-	f, prob := in.parse(time.Now())
+	f, prob := in.parse(h.deps.Silences.Now())
 	if prob != nil {
 		return nil, prob
 	}
