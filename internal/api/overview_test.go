@@ -21,9 +21,9 @@ func narrow(warehouses ...string) auth.Identity {
 	return auth.Identity{Subject: "user:op", Access: []auth.Role{auth.Operator}, Warehouses: warehouses, Token: "t1"}
 }
 
-// withoutAges removes the times for which items have been ready, because they come from the machine's clock.
+// withoutAges removes the times for which items have been ready or counted, because they come from the machine's clock.
 func withoutAges(body string) string {
-	for _, part := range []struct{ begin, end string }{{`,"oldestSeconds":`, "}"}, {"<oldestSeconds>", "</level>"}} {
+	for _, part := range []struct{ begin, end string }{{`,"oldestSeconds":`, "}"}, {"<oldestSeconds>", "</level>"}, {`"seconds":`, `"pushed"`}, {` seconds="`, "><pushed>"}} {
 		for {
 			from := strings.Index(body, part.begin)
 			if from < 0 {
@@ -55,6 +55,8 @@ type seen struct {
 	Queues   []struct{ Name string }
 	Sinks    []struct{ Name string }
 	Stale    []string
+
+	StaleSince *time.Time
 }
 
 func (s *seen) counts() (count, urgent int64) {
@@ -131,7 +133,10 @@ func TestOverviewsOfALedgerThatIsAway(t *testing.T) {
 		if !slices.Equal(part.Stale, []string{"findings", "notices", "queues", "rules", "sinks"}) {
 			t.Errorf("stale: %v", part.Stale)
 		}
-		part.Stale = nil
+		if since := part.StaleSince; since == nil || !since.Equal(bin().CreatedAt) { // By the rules' clock, as the other times.
+			t.Errorf("stale since %v", since)
+		}
+		part.Stale, part.StaleSince = nil, nil
 		was, _ := json.Marshal(whole)
 		is, _ := json.Marshal(part)
 		if string(was) != string(is) {
@@ -141,6 +146,33 @@ func TestOverviewsOfALedgerThatIsAway(t *testing.T) {
 }
 
 const lookEvery = 2 * time.Second
+
+// TestASlowLedgerIsLookedAtLessOften measures the time from the beginning of a look to the beginning of the next look.
+func TestASlowLedgerIsLookedAtLessOften(t *testing.T) {
+	t.Parallel()
+	const least = 100 * time.Millisecond // The test asks so often.
+	for takes, want := range map[time.Duration]time.Duration{
+		0: lookEvery, lookEvery / 10: lookEvery, 500 * time.Millisecond: 5 * time.Second, time.Second: 10 * time.Second,
+		5 * time.Second: 15 * time.Second, 9 * time.Second: 19 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeOverview()
+			f.takes = takes
+			b := newBundle(f.overviewing(func() time.Time { return bin().CreatedAt }))
+			began := time.Now()
+			for f.looks < 2 {
+				pass(least)
+				if f.looks == 0 {
+					began = time.Now()
+				}
+				b.handle(t, overviewPath)
+			}
+			if got := time.Since(began) - takes; got < want || got > want+least {
+				t.Errorf("looks of %s begin every %s, want %s", takes, got, want)
+			}
+		})
+	}
+}
 
 // TestNoticesAreCountedOnce follows what the ledger is asked while time goes on: hours that are over once, and of the rest what may still grow.
 func TestNoticesAreCountedOnce(t *testing.T) {

@@ -13,13 +13,14 @@ import (
 	"tallyman/internal/wire"
 )
 
-// The least time between two looks, and the time for one look. If the ledger takes long, looks are less frequent. A
-// look of up to one second takes at most a tenth of the time, so that nine tenths remain for other work. After a longer
-// look, the next look may begin 10 s after the beginning of the last look.
+// The least time between the beginnings of two looks, and the time for one look. If the ledger takes long, looks are
+// less frequent. After a look, the ledger has nine times as long for other work, but at most lookRest, so that the
+// overview is not too old. So a look of up to one second takes at most a tenth of the time, and a longer look at most
+// half of the time.
 const (
 	lookEvery   = 2 * time.Second
 	lookTimeout = 10 * time.Second
-	lookShare   = 10
+	lookRest    = 10 * time.Second
 )
 
 // lookout reads the state for all callers, at most every two seconds.
@@ -66,7 +67,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 	slices.Sort(o.stale)
 	if len(o.stale) > 0 {
 		if o.staleSince = l.last.staleSince; o.staleSince.IsZero() {
-			o.staleSince = began
+			o.staleSince = o.at
 		}
 	}
 	for _, s := range l.deps.Rules.Switches() {
@@ -74,7 +75,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 			o.paused = view.NewSwitchForm(&s)
 		}
 	}
-	l.last, l.next = o, began.Add(max(lookEvery, min(took, lookTimeout/lookShare)*lookShare))
+	l.last, l.next = o, began.Add(max(lookEvery, took+min(9*took, lookRest)))
 	return o
 }
 

@@ -204,6 +204,7 @@ func lasting(f *wire.OverviewForm) *wire.OverviewForm {
 	}
 	same.Queues = slices.Clone(f.Queues)
 	for i := range same.Queues {
+		same.Queues[i].Recent.Seconds = 0
 		same.Queues[i].Levels = slices.Clone(same.Queues[i].Levels)
 		for j := range same.Queues[i].Levels {
 			same.Queues[i].Levels[j].OldestSeconds = 0
