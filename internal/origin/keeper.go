@@ -125,7 +125,7 @@ func (k *Keeper) look(ctx context.Context) error {
 		failed, err = k.take(ctx, token, list)
 	}
 	if failed != nil {
-		k.log.Warn("List of the source is not valid. The last list stays in force.", "error", failed)
+		k.log.Warn("List of the source could not be read, or is not valid. The last list stays in force.", "error", failed)
 		err = k.o.Ledger.FailOrigin(ctx, key, token, failed.Error())
 	}
 	if errors.Is(err, ledger.ErrFenced) {

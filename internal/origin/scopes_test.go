@@ -145,6 +145,8 @@ func TestScopesThatCannotBeTaken(t *testing.T) {
 		"SELECT 1 AS name, 5 AS threshold":                       "the query returns the column threshold, which is not a parameter of the rule; columns that it may return: name, timezone, ",
 		"SELECT 1 AS name, 5 AS minqtty":                         `did you mean "minQty"?`,
 		"SELECT 5 AS minqty":                                     "the query returns no column name",
+		"SELECT 1 AS name, 2 AS NAME":                            `two columns are called "name" and "NAME"`,
+		"SELECT 1 AS name, 5 AS minqty, 6 AS minQty":             `two columns are called "minqty" and "minQty"`,
 		"SELECT printf('%.*c', 1001, 'x') AS zone, 1 AS name":    "row 1: zone: the text has more than 1000 characters",
 		"SELECT id AS name FROM nowhere":                         "no such table",
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100001) SELECT CAST(i AS TEXT) AS name FROM n": "list_too_long: the query returns more than 100000 rows",
