@@ -24,7 +24,35 @@ import (
 type typeCommands struct{ *command }
 
 func (c typeCommands) types() *cobra.Command {
-	return group("types", "The texts of notices of a type", c.preview())
+	return group("types", "The catalogue of types, and the texts of their notices", c.list(), c.preview())
+}
+
+func (c typeCommands) list() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:     "list",
+		Short:   "List the catalogue of types",
+		Example: "  tallyman types list",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd.Context(), c.command, http.MethodGet, "/types", nil, func(w io.Writer, form *wire.TypesForm) {
+				writeTypes(w, c.width(), form.Types)
+			})
+		},
+	})
+}
+
+func writeTypes(w io.Writer, width int, list []wire.TypeForm) {
+	if len(list) == 0 {
+		fmt.Fprintln(w, "The catalogue is empty.")
+		return
+	}
+	header := []string{"TYPE", "ID", "CATEGORY", "RETENTION", "NAME"}
+	rows := make([][]string, len(list))
+	for i := range list {
+		t := &list[i]
+		rows[i] = []string{t.Code, strconv.FormatInt(t.ID, 10), orDash(t.Category), t.Retention, t.Name}
+	}
+	terminal.Spread(w, width, header, rows, header[:1])
 }
 
 func (c typeCommands) preview() *cobra.Command {
