@@ -276,7 +276,7 @@ func (q *fakeQueue) sizes(scope item.Scope) (item.Sizes, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := item.Sizes{
-		Pause: q.pause, Recent: item.Recent{Span: 5*time.Minute + time.Since(time.Now().Truncate(10*time.Second))}, // As sizes.lua.
+		Pause: q.pause, Recent: item.Recent{Span: 5*time.Minute + time.Since(time.Now().Truncate(10*time.Second))}, // As sinks/queue/scripts/sizes.lua.
 	}
 	for i, warehouse := range q.warehouses() {
 		only := item.Scope{warehouse}
