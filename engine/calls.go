@@ -9,9 +9,15 @@ import (
 // sinkCalls remembers the lanes of a sink whose last attempt by this node failed. A lane that another node has emptied
 // since is dropped at this node's next attempt.
 type sinkCalls struct {
-	mu     sync.Mutex
-	failed map[delivery.Lane]error
-	last   error // The newest error of any lane, also of a lane that works again.
+	mu       sync.Mutex
+	failed   map[delivery.Lane]laneFault
+	failures int // The number of failed attempts so far.
+}
+
+// laneFault is why the last attempt of a lane failed.
+type laneFault struct {
+	err    error
+	number int // The value of failures at that attempt.
 }
 
 func (c *sinkCalls) note(lane delivery.Lane, err error) {
@@ -22,19 +28,23 @@ func (c *sinkCalls) note(lane delivery.Lane, err error) {
 		return
 	}
 	if c.failed == nil {
-		c.failed = map[delivery.Lane]error{}
+		c.failed = map[delivery.Lane]laneFault{}
 	}
-	c.failed[lane], c.last = err, err
+	c.failures++
+	c.failed[lane] = laneFault{err, c.failures}
 }
 
-// fault returns the newest error while any lane fails. Nil means the last attempt of each lane succeeded.
+// fault returns the newest error of the lanes that fail. Nil means the last attempt of each lane succeeded.
 func (c *sinkCalls) fault() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.failed) == 0 {
-		return nil
+	var newest laneFault
+	for _, f := range c.failed {
+		if f.number > newest.number {
+			newest = f
+		}
 	}
-	return c.last
+	return newest.err
 }
 
 // SinkFault returns why this node's last deliveries to the inbox or a queue failed. Nil means they succeeded. Push
