@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"
 )
@@ -80,15 +82,15 @@ func (NoObserver) FiringLag(time.Duration) {}
 
 // boundedLedger overrides calls of the ledger and gives each a time limit. Without a limit, a connection that was cut
 // silently would block its loop until the operating system gives up. The limit of most calls is a lease, because a
-// later answer is of no use. A commit may be large and gets more time. Renew, Release and ReleaseLane bring their own
-// limits. In a run, Findings and Notices end with the claim.
+// later answer is of no use. A commit may be large and gets more time, and so do the reads of findings and notices.
+// Renew, Release and ReleaseLane bring their own limits.
 type boundedLedger struct {
 	Ledger
 	lease time.Duration
 }
 
-// longCommit is the time limit of a commit, in leases.
-const longCommit = 10
+// longCall is the time limit of a commit and of a read of findings or notices, in leases.
+const longCall = 10
 
 // ask calls question with a time limit of d.
 func ask[T any](ctx context.Context, d time.Duration, question func(context.Context) (T, error)) (T, error) {
@@ -150,8 +152,42 @@ func (b boundedLedger) Scope(ctx context.Context, rule, scope string) (ledger.Sc
 	})
 }
 
+func (b boundedLedger) Open(ctx context.Context, rule, scope string) (*finding.Open, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) (*finding.Open, error) { return b.Ledger.Open(ctx, rule, scope) })
+}
+
+func (b boundedLedger) OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) ([]finding.State, error) {
+		return b.Ledger.OpenFindings(ctx, rule, scope, keys)
+	})
+}
+
+func (b boundedLedger) Carriers(ctx context.Context, rule, scope string, notices []string) (map[string]int, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) (map[string]int, error) {
+		return b.Ledger.Carriers(ctx, rule, scope, notices)
+	})
+}
+
+func (b boundedLedger) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) ([]finding.State, error) {
+		return b.Ledger.Findings(ctx, rule, scope)
+	})
+}
+
+func (b boundedLedger) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) (map[string]*notice.Notice, error) {
+		return b.Ledger.Notices(ctx, ids)
+	})
+}
+
+func (b boundedLedger) LookBack(ctx context.Context, rule, scope string) (ledger.LookBack, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) (ledger.LookBack, error) {
+		return b.Ledger.LookBack(ctx, rule, scope)
+	})
+}
+
 func (b boundedLedger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
-	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.CommitResult, error) {
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) (ledger.CommitResult, error) {
 		return b.Ledger.Commit(ctx, c, run)
 	})
 }
@@ -161,7 +197,7 @@ func (b boundedLedger) Removed(ctx context.Context, known map[string]bool) ([]le
 }
 
 func (b boundedLedger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
-	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.CommitResult, error) { return b.Ledger.Forget(ctx, p) })
+	return ask(ctx, longCall*b.lease, func(ctx context.Context) (ledger.CommitResult, error) { return b.Ledger.Forget(ctx, p) })
 }
 
 func (b boundedLedger) Types(ctx context.Context) (catalog.Catalog, error) {

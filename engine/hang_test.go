@@ -8,14 +8,47 @@ import (
 
 	"tallyman/engine/enginetest"
 	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // hung is a ledger that does not answer while its field hangs is set.
 type hung struct {
 	*enginetest.Ledger
 	hangs cell[bool]
-	plans cell[bool] // plans alone
+	plans cell[bool]   // plans alone
+	call  cell[string] // the call of that name alone
+}
+
+// stays waits while the call hangs.
+func (h *hung) stays(ctx context.Context, call string) error {
+	if h.call.get() != call {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (h *hung) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
+	if err := h.stays(ctx, "Findings"); err != nil {
+		return nil, err
+	}
+	return h.Ledger.Findings(ctx, rule, scope)
+}
+
+func (h *hung) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
+	if err := h.stays(ctx, "Notices"); err != nil {
+		return nil, err
+	}
+	return h.Ledger.Notices(ctx, ids)
+}
+
+func (h *hung) Open(ctx context.Context, rule, scope string) (*finding.Open, error) {
+	if err := h.stays(ctx, "Open"); err != nil {
+		return nil, err
+	}
+	return h.Ledger.Open(ctx, rule, scope)
 }
 
 // answers waits while the ledger hangs.
@@ -92,4 +125,36 @@ func TestLedgerThatHangsOverAPlan(t *testing.T) {
 		pass(time.Minute)
 		w.wantDues("5 ok", "10 ok")
 	})
+}
+
+// A read that hangs while a removed rule is closed, or in a run whose claim is renewed meanwhile, ends, and is asked
+// again.
+func TestLedgerThatHangsOverARead(t *testing.T) {
+	for _, call := range []string{"Findings", "Notices", "Open"} {
+		t.Run(call, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				h := &hung{Ledger: w.ledger}
+				o := w.options("a")
+				o.Ledger = h
+				w.set(stock("A-01", -3))
+				n := w.start(o)
+				if call == "Open" {
+					h.call.set(call)
+				}
+				pass(6 * m)
+				h.call.set(call)
+				if call != "Open" {
+					w.without(n)
+				}
+				pass(time.Second)
+				h.call.set("")
+				pass(10 * worldLease)
+				pass(2 * time.Minute)
+				got := w.told()
+				if call == "Open" && !slices.Equal(got, []string{"firing Bin A-01 is at -3"}) || call != "Open" && len(got) != 2 {
+					t.Errorf("told %q", got)
+				}
+			})
+		})
+	}
 }
