@@ -236,7 +236,7 @@ func (l *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) 
 
 // RunSums sums up the runs of every rule and scope.
 func (l *historyStore) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
-	leave, err := l.enter(ctx, "Judged")
+	leave, err := l.enter(ctx, "RunSums")
 	if err != nil {
 		return nil, err
 	}
