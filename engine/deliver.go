@@ -74,8 +74,9 @@ type laneDrain struct {
 	err  error
 }
 
-// loop drains lanes until stop is closed. Then it drains wanted lanes once more, for the last commits, while fewer than
-// PerSink lanes are busy, and waits for the drains to end. Other lanes stay pending for another node or the next start.
+// loop drains lanes until stop is closed. Then it drains each wanted lane once more, for the last commits, unless the
+// lane rests. It returns when these drains have ended. Where ctx ends first, the other lanes stay pending for another
+// node or the next start.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 	known := laneTable{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*laneRest{}}
 	done := make(chan laneDrain)
@@ -99,11 +100,23 @@ func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 			d.ended(&known, end)
 		case <-stop:
 			d.takeHints(&known)
-			d.start(ctx, nil, &known, done)
-			for range known.busy {
-				<-done
-			}
+			d.finish(ctx, &known, done)
 			return
+		}
+	}
+}
+
+// finish drains the wanted lanes, PerSink lanes at a time. A lane that fails now is not tried again.
+func (d *deliverer) finish(ctx context.Context, known *laneTable, done chan laneDrain) {
+	for d.start(ctx, nil, known, done); len(known.busy) > 0; {
+		end := <-done
+		delete(known.busy, end.lane)
+		if end.err != nil {
+			delete(known.wanted, end.lane)
+			d.log.Warn("The lane was not drained before the stop. Its deliveries wait for another node or the next start.", "warehouse", end.lane.Warehouse, "error", end.err)
+		}
+		if ctx.Err() == nil {
+			d.start(ctx, nil, known, done)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"tallyman/engine/enginetest"
 	"tallyman/internal/delivery"
 	"tallyman/rules/deliver"
+	"tallyman/rules/row"
+	"tallyman/scanners"
 )
 
 // everyMinute makes a world whose rule finds one more bin in each of two warehouses every minute.
@@ -186,6 +188,43 @@ func TestLaneOfDeadNodeIsTakenOver(t *testing.T) {
 		pass(time.Minute + time.Second)
 		if len(w.inbox.Taken("100")) != 1 {
 			t.Error("the lane was not taken over")
+		}
+	})
+}
+
+// A stop drains every lane that the last commit has filled, also where there are more lanes than PerSink. A lane that
+// fails then does not hold up the stop.
+func TestStopDrainsTheLanesOfTheLastCommit(t *testing.T) {
+	inWorld(t, func(w *world) {
+		everyMinute(w)
+		w.rules[0].Notice.Warehouse = "bin_code"
+		var tries atomic.Int64
+		w.inbox.Fail = func(ctx context.Context, lane string, _ []delivery.Delivery) error {
+			if lane == "C" {
+				tries.Add(1)
+				return errChaos
+			}
+			return enginetest.Sleep(ctx, 100*time.Millisecond)
+		}
+		answer := w.source.Rows
+		w.source.Rows = func(ctx context.Context, req scanners.Request) ([][]row.Value, error) {
+			if err := enginetest.Sleep(ctx, 4*time.Second); err != nil {
+				return nil, err
+			}
+			return answer(ctx, req)
+		}
+		o := w.options("a")
+		o.PerSink = 1
+		a := w.start(o)
+		var rows [][]row.Value
+		for bin := 'A'; bin <= 'H'; bin++ {
+			rows = append(rows, stock(string(bin), -1))
+		}
+		w.set(rows...)
+		pass(time.Minute + 2*time.Second) // in the scan
+		a.stop()
+		if n := w.ledger.Unsent(); n != 1 || tries.Load() == 0 || tries.Load() > 2 {
+			t.Errorf("%d unsent, %d tries of the lane that fails", n, tries.Load())
 		}
 	})
 }
