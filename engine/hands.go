@@ -46,6 +46,11 @@ func (u *unit) regain(ctx context.Context, running *ledger.Claim) bool {
 	if session == "" || running.Node != session || u.e.hands.have(u) {
 		return false
 	}
-	u.logger().Warn("The ledger says that this node holds a firing, but the node does not run it. The firing begins again.", "due", running.Due)
-	return u.e.opts.Ledger.Release(ctx, *running) == nil
+	log := u.logger().With("due", running.Due)
+	if err := u.e.opts.Ledger.Release(ctx, *running); err != nil {
+		log.Warn("The ledger says that this node holds a firing, but the node does not run it. The ledger did not take the firing back. The node tries again soon.", "error", err)
+		return false
+	}
+	log.Warn("The ledger says that this node holds a firing, but the node does not run it. The firing begins again.")
+	return true
 }

@@ -3,12 +3,14 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"tallyman/engine/enginetest"
 	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -79,4 +81,33 @@ func TestAFiringThatRunsIsLeftAlone(t *testing.T) {
 			t.Errorf("%d scans", n)
 		}
 	})
+}
+
+// While another node runs a firing, the node asks the ledger which one. A ledger that does not say so, or that does not
+// take back a firing that the node does not run, is in the log.
+func TestAFailedQuestionAboutTheRunningFiringIsLogged(t *testing.T) {
+	t.Parallel()
+	for method, line := range map[string]string{
+		"Scope":   "The ledger did not say which firing of the rule runs. The node tries again soon.",
+		"Release": "The ledger says that this node holds a firing, but the node does not run it. The ledger did not take the firing back. The node tries again soon.",
+	} {
+		inWorld(t, func(w *world) {
+			l := &lossy{Ledger: w.ledger, answer: ledger.ErrBusy}
+			l.deaf.Store(1)
+			w.ledger.Fail = func(asked string) error {
+				if asked == method {
+					return errChaos
+				}
+				return nil
+			}
+			var out testenv.Output
+			o := w.options("a")
+			o.Ledger, o.Logger = l, slog.New(slog.NewTextHandler(&out, nil))
+			w.start(o)
+			pass(5*time.Minute + 3*time.Second)
+			if lines := logLines(&out, line); len(lines) == 0 {
+				t.Errorf("%s fails, and the log has only\n%s", method, &out)
+			}
+		})
+	}
 }

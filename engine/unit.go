@@ -317,7 +317,10 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	state, err := u.e.opts.Ledger.Scope(ctx, u.rule.ID, u.rule.Scope)
 	switch {
-	case err != nil || state.Running == nil || u.regain(ctx, state.Running):
+	case err != nil:
+		u.logger().Warn("The ledger did not say which firing of the rule runs. The node tries again soon.", "due", due, "error", err)
+		return unsettled
+	case state.Running == nil || u.regain(ctx, state.Running): // The running firing has ended, or begins again.
 		return unsettled
 	case state.Running.Term != u.term.Number:
 		return waiting
