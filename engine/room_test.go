@@ -42,3 +42,26 @@ func TestRoomBesideTheRules(t *testing.T) {
 		}
 	})
 }
+
+// A caller that is gone while it waits for a place to verify a rule gets its own end as the error.
+func TestVerifiedSaysWhyItGaveUp(t *testing.T) {
+	inWorld(t, func(w *world) {
+		o := w.options("a")
+		o.PerSource = map[string]int{"wms": 1}
+		n := w.start(o)
+		pass(4 * m)
+		release, err := n.Room(w.t.Context(), "wms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		if _, err := n.Verified(w.t.Context(), w.rules[0]); !errors.Is(err, engine.ErrSourceBusy) {
+			t.Errorf("no place: %v", err)
+		}
+		gone, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		defer cancel()
+		if _, err := n.Verified(gone, w.rules[0]); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("nobody waits any more: %v", err)
+		}
+	})
+}

@@ -94,7 +94,7 @@ func (e *Engine) Columns(r *rules.Rule) []row.Column {
 }
 
 // Verified verifies the rule on its source as the rule's unit does, for callers that judge single rows. The error is
-// why the rule would not run, or ErrSourceBusy.
+// why the rule would not run, ErrSourceBusy, or the cause of ctx's end.
 func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule, error) {
 	u, err := e.makeUnit(r)
 	if err != nil {
@@ -103,7 +103,10 @@ func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule
 	wait, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
 	if err := u.verify(ctx, wait.Done()); err != nil {
-		if errors.Is(err, errStopping) {
+		switch {
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case errors.Is(err, errStopping):
 			err = ErrSourceBusy
 		}
 		return nil, err
