@@ -277,6 +277,26 @@ func TestWhatCannotBePrunedIsTold(t *testing.T) {
 	})
 }
 
+func TestNewRefusesNegativeDurationsAndCounts(t *testing.T) {
+	inWorld(t, func(w *world) {
+		for name, negative := range map[string]func(*engine.Options){
+			"Lease":       func(o *engine.Options) { o.Lease = -1 },
+			"StopGrace":   func(o *engine.Options) { o.StopGrace = -1 },
+			"Retention":   func(o *engine.Options) { o.Retention = -1 },
+			"ForgetAfter": func(o *engine.Options) { o.ForgetAfter = -1 },
+			"Workers":     func(o *engine.Options) { o.Workers = -1 },
+			"PerSink":     func(o *engine.Options) { o.PerSink = -1 },
+			"KeepRuns":    func(o *engine.Options) { o.KeepRuns = -1 },
+		} {
+			o := w.options("a")
+			negative(&o)
+			if _, err := engine.New(o); err == nil || !strings.Contains(err.Error(), "negative") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
 func TestNewRefuses(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o := w.options("no name!")

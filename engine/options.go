@@ -160,7 +160,7 @@ func (o *Options) validate() error {
 	if !nodeName.MatchString(o.Node) {
 		errs = append(errs, fmt.Errorf("engine: %q is no name for a node", o.Node))
 	}
-	if min(o.Lease, o.StopGrace, o.Retention) < 0 || min(o.Workers, o.PerSink, o.KeepRuns) < 0 {
+	if min(o.Lease, o.StopGrace, o.Retention, o.ForgetAfter) < 0 || min(o.Workers, o.PerSink, o.KeepRuns) < 0 {
 		errs = append(errs, errors.New("engine: a duration or count is negative"))
 	}
 	for name, runs := range o.PerSource {
