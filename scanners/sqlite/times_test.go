@@ -141,9 +141,11 @@ func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	now := time.Now()
-	clocks := []string{"datetime('now')", "datetime()", "datetime( 'NOW' )", "datetime(strftime('%Y-%m-%d %H:%M:%S', 'now'))", "datetime(CURRENT_TIMESTAMP)", "datetime(unixepoch(), 'unixepoch')",
+	clocks := []string{
+		"datetime('now')", "datetime()", "datetime( 'NOW' )", "datetime(strftime('%Y-%m-%d %H:%M:%S', 'now'))", "datetime(CURRENT_TIMESTAMP)", "datetime(unixepoch(), 'unixepoch')",
 		"datetime('subsec')", "datetime('SubSecond')", "datetime(strftime('%Y-%m-%d %H:%M:%f', 'subsec'))", "datetime(unixepoch('subsec'), 'unixepoch')", "datetime(coalesce(NULL, 'now'))",
-		"datetime('2000-01-01', timediff('now', '2000-01-01'))", "datetime('2000-01-01', timediff('subsec', '2000-01-01'))"}
+		"datetime('2000-01-01', timediff('now', '2000-01-01'))", "datetime('2000-01-01', timediff('subsec', '2000-01-01'))",
+	}
 	for _, clock := range clocks {
 		p := scannertest.Prepare(t, f.in(t, "UTC"), "SELECT "+clock+" AS v")
 		if got := scannertest.Rows(t, p, nil)[0].Values[0].Time(); got.Sub(now).Abs() > 5*time.Second {
@@ -154,8 +156,10 @@ func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 			t.Errorf("%s in Shanghai: %v", clock, err)
 		}
 	}
-	for _, sql := range []string{"datetime(:now)", "datetime(:now, '-1 hour', '+1 hour')", "datetime(unixepoch('2026-06-01'), 'unixepoch')",
-		"datetime(:now, 'subsec')", "datetime('2026-06-01', timediff('2026-06-02', '2026-06-01'))"} {
+	for _, sql := range []string{
+		"datetime(:now)", "datetime(:now, '-1 hour', '+1 hour')", "datetime(unixepoch('2026-06-01'), 'unixepoch')",
+		"datetime(:now, 'subsec')", "datetime('2026-06-01', timediff('2026-06-02', '2026-06-01'))",
+	} {
 		p := scannertest.Prepare(t, f.in(t, "Asia/Shanghai"), "SELECT "+sql+" AS v, 'now' AS word")
 		got := scannertest.Rows(t, p, map[string]any{"now": now})[0].Values[0].Time()
 		if strings.Contains(sql, ":now") && got.Sub(now).Abs() > 5*time.Second {

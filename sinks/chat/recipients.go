@@ -103,15 +103,15 @@ func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) men
 			m.ids = append(m.ids, id)
 		}
 	}
-	c.warn("A chat message left out mentions. The address book has no usable value for them.", notice, without)
-	c.warn("A chat message left out mentions. A message has room for 100 people, fewer with long ids.", notice, beyond)
+	c.warn("the address book has no usable value for them", notice, without)
+	c.warn("a message has room for 100 people, fewer with long ids", notice, beyond)
 	return m
 }
 
 // warn logs the subscribers whom a message does not mention. Without subscribers warn logs nothing.
-func (c *Channel) warn(what, notice string, subscribers []string) {
+func (c *Channel) warn(why, notice string, subscribers []string) {
 	if len(subscribers) > 0 {
-		c.log.Warn(what, "notice", notice, "address", c.mention, "subscribers", subscribers[:min(len(subscribers), mostNamed)], "count", len(subscribers))
+		c.log.Warn("Chat message leaves out mentions.", "reason", why, "notice", notice, "address", c.mention, "subscribers", subscribers[:min(len(subscribers), mostNamed)], "count", len(subscribers))
 	}
 }
 
