@@ -68,6 +68,12 @@ func TestLocalize(t *testing.T) {
 			t.Errorf("%q: %q, %q", lang, got.Title, got.Body)
 		}
 	}
+	n.Texts["zh-tW"], n.Texts["ZH-TW"] = notice.Text{Title: "tw title"}, notice.Text{Title: "first title"}
+	for range 100 { // of several tags that differ only in case always the same is taken
+		if got := n.Localize("zh-tw"); got.Title != "first title" {
+			t.Fatalf("got %q", got.Title)
+		}
+	}
 	if n.Title != sample().Title {
 		t.Error("Localize changed the notice itself")
 	}

@@ -180,7 +180,8 @@ func originOf(parts ...string) Origin {
 
 // Localize returns the notice with title and body in the language of the tag, e.g. zh-CN: an exact translation, else
 // one for the language without its region, else the notice unchanged. Where a translation lacks the title or the
-// body, the notice keeps its own. The case of tags does not matter.
+// body, the notice keeps its own. The case of tags does not matter; of
+// several tags that differ only in case the first in byte order counts.
 func (n *Notice) Localize(lang string) *Notice {
 	for tag := lang; tag != ""; tag = parent(tag) {
 		if t, ok := n.text(tag); ok {
@@ -194,12 +195,13 @@ func (n *Notice) text(tag string) (Text, bool) {
 	if t, ok := n.Texts[tag]; ok {
 		return t, true
 	}
-	for lang, t := range n.Texts {
-		if lang != "" && strings.EqualFold(lang, tag) {
-			return t, true
+	found := ""
+	for lang := range n.Texts {
+		if strings.EqualFold(lang, tag) && (found == "" || lang < found) {
+			found = lang
 		}
 	}
-	return Text{}, false
+	return n.Texts[found], found != ""
 }
 
 func (n *Notice) with(t Text) *Notice {

@@ -60,17 +60,18 @@ func (s *Silence) Check(now time.Time) error {
 	case !s.Until.IsZero() && !s.Until.After(now):
 		return &Error{FieldUntil, "has passed", ""}
 	}
-	for field, words := range map[string]string{FieldComment: s.Comment, FieldAuthor: s.Author} {
-		if len(words) > longestText {
-			return &Error{field, fmt.Sprintf("is longer than %d bytes", longestText), ""}
-		}
-		shape := text.Line
-		if field == FieldComment {
-			shape = text.Lines
-		}
-		if fault := text.Check(words, shape); fault != nil {
-			return &Error{field, "is not valid text: " + fault.Error(), ""}
-		}
+	if err := checkText(FieldComment, s.Comment, text.Lines); err != nil {
+		return err
+	}
+	return checkText(FieldAuthor, s.Author, text.Line)
+}
+
+func checkText(field, words string, shape text.Shape) error {
+	if len(words) > longestText {
+		return &Error{field, fmt.Sprintf("is longer than %d bytes", longestText), ""}
+	}
+	if fault := text.Check(words, shape); fault != nil {
+		return &Error{field, "is not valid text: " + fault.Error(), ""}
 	}
 	return nil
 }

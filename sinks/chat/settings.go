@@ -60,8 +60,8 @@ func (s *Settings) Check(at settings.Section) {
 
 // checkAddress checks the settings that use the address book.
 func (s *Settings) checkAddress(at settings.Section) {
-	for name, value := range map[string]string{"address": s.Address, "mention": s.Mention} {
-		if where := at.In(name); value != "" && !delivery.IsAddress(value) {
+	for _, field := range [][2]string{{"address", s.Address}, {"mention", s.Mention}} {
+		if where := at.In(field[0]); field[1] != "" && !delivery.IsAddress(field[1]) {
 			where.Fail(settings.CodeBook, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as telegram")
 		}
 	}

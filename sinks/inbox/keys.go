@@ -24,9 +24,9 @@ import (
 type keySpace struct{ base string }
 
 func newKeys(prefix, sink string) (keySpace, error) {
-	for what, s := range map[string]string{"prefix": prefix, "sink": sink} {
-		if strings.ContainsAny(s, "{}") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return keySpace{}, fmt.Errorf("inbox: the %s %q must have no braces, spaces or control characters", what, s)
+	for _, part := range [][2]string{{"prefix", prefix}, {"sink", sink}} {
+		if strings.ContainsAny(part[1], "{}") || strings.ContainsFunc(part[1], func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return keySpace{}, fmt.Errorf("inbox: the %s %q must have no braces, spaces or control characters", part[0], part[1])
 		}
 	}
 	if sink == "" {

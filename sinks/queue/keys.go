@@ -47,9 +47,9 @@ import (
 type keySpace struct{ base string }
 
 func newKeys(prefix, queue string, test bool) (keySpace, error) {
-	for what, s := range map[string]string{"prefix": prefix, "name": queue} {
-		if strings.ContainsAny(s, "{}") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return keySpace{}, fmt.Errorf("queue: the %s %q must have no braces, spaces or control characters", what, s)
+	for _, part := range [][2]string{{"prefix", prefix}, {"name", queue}} {
+		if strings.ContainsAny(part[1], "{}") || strings.ContainsFunc(part[1], func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return keySpace{}, fmt.Errorf("queue: the %s %q must have no braces, spaces or control characters", part[0], part[1])
 		}
 	}
 	k := keySpace{base: prefix + "{" + queue + "}:"}
@@ -122,11 +122,11 @@ func scopeNames(s item.Scope) string {
 		return "*"
 	}
 	var b strings.Builder
-	for i, warehouse := range s {
+	for _, warehouse := range s {
 		if warehouse == "" {
 			continue // an item without a warehouse is visible in the scope of all warehouses only
 		}
-		if i > 0 {
+		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
 		b.WriteString(warehouseName(warehouse))

@@ -99,8 +99,11 @@ func (t *Template) CheckAt(at settings.Section, sample any) {
 		where.Fail(CodeBody, where.String()+": "+fault, `a map of one element, such as {message: {to: "{{ .Address }}"}}`)
 		return
 	}
-	for name, tree := range map[string]*Tree{"query": &t.Query, "headers": &t.Headers, "json": &t.JSON, "form": &t.Form, "xml": &t.XML} {
-		tree.check(at.In(name), sample)
+	for _, named := range []struct {
+		name string
+		tree *Tree
+	}{{"query", &t.Query}, {"headers", &t.Headers}, {"json", &t.JSON}, {"form", &t.Form}, {"xml", &t.XML}} {
+		named.tree.check(at.In(named.name), sample)
 	}
 	for _, part := range t.Path {
 		part.check(at.In("path"), sample)

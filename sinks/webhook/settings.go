@@ -96,10 +96,13 @@ func (s *Settings) checkRequest(at settings.Section) {
 		where.Fail(settings.CodeBook, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as jpush")
 	}
 	if s.Request == nil {
-		for name, given := range map[string]bool{
-			"answer": s.Answer.Code != "", "token": s.Token != nil, "values": s.Values != nil, "address": s.Address != "" && s.Each == "",
+		for _, field := range []struct {
+			name  string
+			given bool
+		}{
+			{"answer", s.Answer.Code != ""}, {"token", s.Token != nil}, {"values", s.Values != nil}, {"address", s.Address != "" && s.Each == ""},
 		} {
-			if where := at.In(name); given {
+			if where := at.In(field.name); field.given {
 				where.FailName(CodeAlone, where.String()+" is for calls with a form of their own", "remove it, or give the sink a request")
 			}
 		}

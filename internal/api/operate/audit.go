@@ -72,9 +72,9 @@ var auditName = regexp.MustCompile(`^[^\x00-\x1f]{0,300}$`)
 
 func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) {
 	f := ledger.ChangeFilter{Object: in.Object, By: in.By, Action: in.Action}
-	for name, value := range map[string]string{"object": in.Object, "by": in.By, "action": in.Action} {
-		if !auditName.MatchString(value) {
-			return f, api.BadParameter(name + " " + policy.Quote(value) + " is not a valid name")
+	for _, given := range [][2]string{{"object", in.Object}, {"by", in.By}, {"action", in.Action}} {
+		if !auditName.MatchString(given[1]) {
+			return f, api.BadParameter(given[0] + " " + policy.Quote(given[1]) + " is not a valid name")
 		}
 	}
 	var prob *wire.Problem

@@ -164,9 +164,9 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	if in.Rule != "" && !api.IsName(in.Rule) {
 		return f, api.BadParameter("rule " + policy.Quote(in.Rule) + " is not a valid name")
 	}
-	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
-		if len(value) > maxKeyPart {
-			return f, api.BadParameter(name + " " + policy.Quote(value) + " is too long: at most " + strconv.Itoa(maxKeyPart) + " bytes are allowed")
+	for _, given := range [][2]string{{"scope", in.Scope}, {"key", in.Key}} {
+		if len(given[1]) > maxKeyPart {
+			return f, api.BadParameter(given[0] + " " + policy.Quote(given[1]) + " is too long: at most " + strconv.Itoa(maxKeyPart) + " bytes are allowed")
 		}
 	}
 	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
