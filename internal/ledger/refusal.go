@@ -31,7 +31,7 @@ var refusalWords = map[RefusalReason]string{
 	RefusedConstraint: "a constraint of a table forbids the record",
 	RefusedValue:      "the server refuses a value of the record",
 	RefusedConflict:   "another transaction holds what the record needs",
-	RefusedTimeout:    "the ledger did not answer in time",
+	RefusedTimeout:    "the ledger did not answer in time: its server hangs, or the network to it loses packets",
 	RefusedOther:      "the server of the ledger refuses the record",
 }
 

@@ -194,7 +194,7 @@ func (k *Keeper) keep(ctx context.Context) {
 	for {
 		k.o.Turned()
 		if err := k.Renew(ctx); err != nil && ctx.Err() == nil {
-			k.log.Debug("Session of this node was not renewed. The node tries again at once.", "error", err)
+			k.log.Debug("Session of this node was not renewed. The node tries again at the next renewal.", "error", err, "every", every)
 		}
 		select {
 		case <-ctx.Done():

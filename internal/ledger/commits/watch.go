@@ -222,7 +222,7 @@ func (w *Watch) refused(why ledger.Refusal) {
 	}
 	since := time.Now()
 	if w.blocked == nil {
-		w.opts.Logger.Error("Ledger refuses every commit: runs wait and clients get errors. The node tries a commit every 5 s.", "reason", why.String())
+		w.opts.Logger.Error("Ledger takes no commit: runs wait and clients get errors. The node tries a commit every 5 s.", "reason", why.String())
 	} else {
 		since = w.blocked.at
 	}
