@@ -127,7 +127,7 @@ func (l *firingStore) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.CommitResult) {
 	d := &deliveryRow{strategy: target.Strategy}
 	d.Lane.Sink = target.Sink
-	wanted := true
+	wanted, ended := true, false
 	if target.Inbox || target.Strategy != nil {
 		d.Recipients = l.recipients(&target)
 	}
@@ -139,10 +139,10 @@ func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committe
 	case n.After != "" && target.Strategy != nil:
 		wanted = l.tried(n.After, d.Lane)
 	case n.After != "":
-		d.Recipients, wanted = l.told(n.After, d.Lane)
+		d.Recipients, wanted, ended = l.told(n.After, d.Lane)
 	}
 	if !wanted {
-		if target.Inbox && target.Recipients == nil {
+		if target.Inbox && target.Recipients == nil && !ended {
 			committed.Unsubscribed++
 		}
 		return
@@ -164,13 +164,17 @@ func (l *firingStore) recipients(t *ledger.Target) []string {
 }
 
 // told returns the recipients of a notice in a lane, and whether the notice went there.
-func (l *firingStore) told(id string, lane delivery.Lane) ([]string, bool) {
+func (l *firingStore) told(id string, lane delivery.Lane) (recipients []string, told, ended bool) {
 	for _, d := range l.delivery {
-		if d.Notice.ID == id && d.Lane == lane && (d.State == ledger.DeliveryPending || d.State == ledger.DeliverySent) {
-			return d.Recipients, true
+		switch {
+		case d.Notice.ID != id || d.Lane != lane:
+		case d.State == ledger.DeliveryPending || d.State == ledger.DeliverySent:
+			return d.Recipients, true, false
+		default:
+			ended = true
 		}
 	}
-	return nil, false
+	return nil, false, ended
 }
 
 // Dropped returns how many events silences have dropped, according to each commit.

@@ -200,9 +200,23 @@ type Facts struct {
 	// Told has the recipients of the notices of Plan.After that were delivered or are on their way. For push channels
 	// Sent and Open have them instead.
 	Told map[NoticeLane]string
+	// Ended has the deliveries of the notices of Plan.After that have ended unsent.
+	Ended map[NoticeLane]bool
 	// Recipients of each sent delivery to a push channel, of the notice or of an earlier notice of its episode.
 	Sent map[NoticeLane][]string
 	Open []OpenPush // open deliveries of the plan's findings, in the order of Seq
+}
+
+// AddTold adds a delivery of a notice of Plan.After. told is false if the delivery has ended unsent.
+func (k *Facts) AddTold(at NoticeLane, recipients string, told bool) {
+	if k.Told == nil {
+		k.Told, k.Ended = map[NoticeLane]string{}, map[NoticeLane]bool{}
+	}
+	if told {
+		k.Told[at] = recipients
+	} else {
+		k.Ended[at] = true
+	}
 }
 
 // AddSent adds sent deliveries to a push channel. body is the notice of these deliveries: the retracted notice, or
@@ -237,8 +251,10 @@ func (p *Plan) Make(known *Facts) *PlanResult {
 		for j := range n.targets {
 			t := &n.targets[j]
 			if t.strategy == nil && n.after != "" {
-				recipients, wanted := known.Told[NoticeLane{n.after, p.Lanes[t.lane]}]
-				m.add(t, i, recipients, wanted)
+				at := NoticeLane{n.after, p.Lanes[t.lane]}
+				if recipients, wanted := known.Told[at]; wanted || !known.Ended[at] { // an ended delivery had recipients
+					m.add(t, i, recipients, wanted)
+				}
 				continue
 			}
 			switch {

@@ -100,12 +100,12 @@ func (w *noticeWriter) askReached(b *pgx.Batch) {
 }
 
 func (w *noticeWriter) askTold(b *pgx.Batch, after []string) {
-	w.known.Told = make(map[codec.NoticeLane]string, len(after))
 	b.Queue(queries.Get("told"), after).Query(func(found pgx.Rows) error {
 		var at codec.NoticeLane
 		var recipients string
-		_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
-			w.known.Told[at] = recipients
+		var told bool
+		_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients, &told}, func() error {
+			w.known.AddTold(at, recipients, told)
 			return nil
 		})
 		return err

@@ -109,11 +109,11 @@ func (w *noticeWriter) askTold(ctx context.Context, tx *sql.Tx) error {
 	if len(after) == 0 {
 		return nil
 	}
-	w.known.Told = make(map[codec.NoticeLane]string, len(after))
 	var at codec.NoticeLane
 	var recipients string
-	return each(ctx, tx, "told", []any{after}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
-		w.known.Told[at] = recipients
+	var told bool
+	return each(ctx, tx, "told", []any{after}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients, &told}, func() error {
+		w.known.AddTold(at, recipients, told)
 		return nil
 	})
 }

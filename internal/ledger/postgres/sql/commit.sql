@@ -42,13 +42,12 @@ FROM unnest($1::text[], $2::text[]) AS w (subscriber, address)
 JOIN subscribers b ON b.subscriber = w.subscriber COLLATE "C" AND w.address = ANY (string_to_array(b.reach, ' '));
 
 -- name: told
--- Where notices were sent or are on their way.
+-- Where notices went.
 -- Arguments: $1 ids.
--- Result: id, sink, warehouse, recipients.
-SELECT d.notice_id, l.sink, l.warehouse, d.recipients
+-- Result: id, sink, warehouse, recipients, whether the notice was sent there or is on its way.
+SELECT d.notice_id, l.sink, l.warehouse, d.recipients, d.state IN (0, 1)
 FROM ledger_deliveries_of($1::text[]) d
-JOIN lanes l ON l.id = d.lane_id
-WHERE d.state IN (0, 1);
+JOIN lanes l ON l.id = d.lane_id;
 
 -- name: lock-findings
 -- Locks the open deliveries of findings. A transaction that ends one of these then waits for the commit and sees what

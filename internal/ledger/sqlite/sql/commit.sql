@@ -32,11 +32,11 @@ ORDER BY s.subscriber;
 SELECT 1 FROM subscribers WHERE subscriber = ?1 AND instr(' ' || reach || ' ', ' ' || ?2 || ' ');
 
 -- name: told
--- Where notices were sent or are on their way.
+-- Where notices went.
 -- Arguments: ?1 ids (JSON).
--- Result: id, sink, warehouse, recipients.
-SELECT n.id, l.sink, l.warehouse, d.recipients
-FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state IN (0, 1) JOIN lanes l ON l.id = d.lane_id
+-- Result: id, sink, warehouse, recipients, whether the notice was sent there or is on its way.
+SELECT n.id, l.sink, l.warehouse, d.recipients, d.state IN (0, 1)
+FROM notices n JOIN deliveries d ON d.notice = n.num JOIN lanes l ON l.id = d.lane_id
 WHERE n.id IN (SELECT value FROM json_each(?1));
 
 -- name: insert-notices
