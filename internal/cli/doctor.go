@@ -31,7 +31,7 @@ nothing and sends nothing.
 
 With --server or TALLYMAN_SERVER the command asks a running server for its status, too.
 
-Each line is ok, a warning or wrong, and begins with a code. Later versions keep the codes. Below a line that is not ok stands the way out. The exit code is 1 if
+Each line is ok, a warning, wrong, or skipped because the part was not checked, and has a code. Later versions keep the codes. Below a warning and a wrong line stands the way out. The exit code is 1 if
 a line is wrong, and 0 if there are only warnings.`,
 		Example: `  tallyman doctor --config site.yaml
   tallyman doctor --config site.yaml --server http://127.0.0.1:8080 --token-file admin.token -o json`,
@@ -68,7 +68,7 @@ func (c *command) printDoctor(form *doctorForm) error {
 			form.Wrong++
 		case doctor.Warning:
 			form.Warnings++
-		case doctor.OK:
+		case doctor.OK, doctor.Skipped:
 		}
 	}
 	if err := c.print(form, func(w io.Writer) { writeDoctor(w, c.width(), form) }); err != nil {

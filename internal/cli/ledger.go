@@ -16,7 +16,7 @@ the whole file; on PostgreSQL it reads all indexes where the extension amcheck i
 After a restore, run the command before you start the nodes. It says whether Redis knows more than the ledger, what the nodes will do about
 that, and which deliveries go out.
 
-Each line is ok, a warning or wrong, and begins with a code. Later versions keep the codes. Below a line that is not ok stands the way out. The exit code is 1 if
+Each line is ok, a warning, wrong, or skipped because the part was not checked, and has a code. Later versions keep the codes. Below a warning and a wrong line stands the way out. The exit code is 1 if
 a line is wrong, and 0 if there are only warnings.`,
 		Example: `  tallyman ledger verify --config site.yaml
   tallyman ledger verify --config site.yaml --set ledger.url=sqlite:/var/backups/tallyman/tallyman.db -o json`,

@@ -29,6 +29,7 @@ const (
 	OK      State = "ok"
 	Warning State = "warning" // The part works, but not as it should, or not for long.
 	Wrong   State = "wrong"
+	Skipped State = "skipped" // The part was not checked; Found says why.
 )
 
 // Finding is one line of a report.
@@ -37,7 +38,7 @@ type Finding struct {
 	About  string `json:"about,omitempty"` // The name of a source or a sink.
 	State  State  `json:"state"`
 	Found  string `json:"found"`
-	WayOut string `json:"way_out,omitempty"` // What to do. Empty where all is well.
+	WayOut string `json:"way_out,omitempty"` // What to do. Empty where nothing is known to be wrong.
 }
 
 // The codes of findings.
@@ -102,6 +103,10 @@ func IsWrong(list []Finding) bool {
 
 func ok(code, about, format string, args ...any) Finding {
 	return Finding{Code: code, About: about, State: OK, Found: fmt.Sprintf(format, args...)}
+}
+
+func skipped(code, about, format string, args ...any) Finding {
+	return Finding{Code: code, About: about, State: Skipped, Found: fmt.Sprintf(format, args...)}
 }
 
 func warning(code, about, found, wayOut string) Finding {

@@ -171,7 +171,7 @@ sinks:
 `, dir, dir, server.URL+"/hook", authority.File(), server.URL))
 		expect(t, append(checkCertificate(t.Context(), cfg, Options{}), checkSinks(t.Context(), cfg, Options{})...), map[string]string{
 			CodeCertificate + " http.tls": want, CodeCertificate + " gateway": want, CodeSinkReach + " gateway": "ok with TLS",
-			CodeSinkReach + " strange": "wrong unknown authority", CodeSinkReach + " shown": "ok not checked",
+			CodeSinkReach + " strange": "wrong unknown authority", CodeSinkReach + " shown": "skipped not checked",
 		})
 	}
 	expect(t, []Finding{ends("old", time.Now().Add(-time.Hour))}, map[string]string{CodeCertificate + " old": "wrong ended"})

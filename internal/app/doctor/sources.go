@@ -41,7 +41,7 @@ func sourceCertificate(ctx context.Context, s *app.SourceCheck, setting *config.
 	case setting.Driver == config.Postgres:
 		return postgresCertificate(ctx, s.Name, setting.URL.Reveal())
 	case setting.Driver == "oracle" && strings.Contains(setting.URL.Reveal(), "tls=true"):
-		return []Finding{ok(CodeCertificate, s.Name, "not checked: the driver of Oracle does not show the server's certificate")}
+		return []Finding{skipped(CodeCertificate, s.Name, "not checked: the driver of Oracle does not show the server's certificate")}
 	case len(s.Certificates) > 0:
 		return []Finding{ends(s.Name, firstEnd(s.Certificates))}
 	}
@@ -89,7 +89,7 @@ func checkSinks(ctx context.Context, cfg *config.Config, _ Options) []Finding {
 		switch {
 		case !isPush:
 		case !hasServer:
-			list = append(list, ok(CodeSinkReach, name, "not checked: a sink of type %s names no server", channel.TypeName()))
+			list = append(list, skipped(CodeSinkReach, name, "not checked: a sink of type %s names no server", channel.TypeName()))
 		default:
 			list = append(list, reach(ctx, name, reachable.Endpoint())...)
 		}
