@@ -40,7 +40,7 @@ type Receipt struct {
 // The errors of the ledger that a sink tells apart.
 var (
 	ErrNotFound = errors.New("ledger: not found")
-	ErrFenced   = errors.New("ledger: the claim was lost to another node")
+	ErrFenced   = errors.New("ledger: the claim is not in force any more")
 )
 
 // Lane is a sequence of deliveries that go out in order: the deliveries to one sink and, for the inbox, to one

@@ -174,7 +174,7 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 		}
 	}
 	if s.Phone != "" && !phoneForm.MatchString(s.Phone) {
-		fail("phone", "it is no phone number; write 3 to 40 digits, with spaces or +-()./ between them, such as +8613800000000")
+		fail("phone", "it is no phone number; write 3 to 40 characters: an optional +, then digits, with spaces or -()./ between them, such as +8613800000000")
 	}
 	if fault := lineFault(s.Alias, maxAlias); s.Alias != "" && fault != "" {
 		fail("alias", "%s", fault)
@@ -184,7 +184,7 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 
 func tagFaults(tags []string) []SubscriberFault {
 	if len(tags) > maxTags {
-		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d; at most %d are allowed", len(tags), maxTags)}}
+		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d tags; at most %d are allowed", len(tags), maxTags)}}
 	}
 	var list []SubscriberFault
 	for i, tag := range tags {
@@ -201,7 +201,7 @@ func tagFaults(tags []string) []SubscriberFault {
 
 func channelFaults(channels map[string]string) []SubscriberFault {
 	if len(channels) > maxChannels {
-		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d; at most %d are allowed", len(channels), maxChannels)}}
+		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d channels; at most %d are allowed", len(channels), maxChannels)}}
 	}
 	var list []SubscriberFault
 	for _, name := range slices.Sorted(maps.Keys(channels)) {
@@ -209,7 +209,7 @@ func channelFaults(channels map[string]string) []SubscriberFault {
 		case !delivery.IsAddress(name):
 			list = append(list, SubscriberFault{"channels", text.Quote(name) + " is no name of a channel; write a to z, 0 to 9, - and _, such as jpush"})
 		case name == delivery.AddressMail || name == delivery.AddressPhone || name == delivery.AddressAlias:
-			list = append(list, SubscriberFault{"channels." + name, "it has a member of its own beside channels: put it there"})
+			list = append(list, SubscriberFault{"channels." + name, "write this address as the member " + name + " of the subscriber, not in channels"})
 		case fault != "":
 			list = append(list, SubscriberFault{"channels." + name, fault})
 		}

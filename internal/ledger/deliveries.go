@@ -187,7 +187,7 @@ type Sends interface {
 func CheckSend(notices []NewNotice) error {
 	refuse := func(at string, faults []notice.Fault) error {
 		for _, f := range faults {
-			return fmt.Errorf("%w: %s%s of what is sent: %s", ErrInvalid, at, f.At, f.Message)
+			return fmt.Errorf("%w: %s%s of the request: %s", ErrInvalid, at, f.At, f.Message)
 		}
 		return nil
 	}
@@ -201,7 +201,7 @@ func CheckSend(notices []NewNotice) error {
 		all += most
 		faults := append(notice.CheckSent(n.Notice), notice.CheckRecipients(most)...)
 		if len(n.Sinks) > notice.MaxSinks {
-			faults = append(faults, notice.Fault{At: "deliver", Message: fmt.Sprintf("it goes to %d sinks, %d are the most", len(n.Sinks), notice.MaxSinks)})
+			faults = append(faults, notice.Fault{At: "deliver", Message: fmt.Sprintf("it goes to %d sinks; at most %d are allowed", len(n.Sinks), notice.MaxSinks)})
 		}
 		if err := refuse(fmt.Sprintf("notices[%d].", i), faults); err != nil {
 			return err

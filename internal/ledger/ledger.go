@@ -11,7 +11,7 @@ import (
 
 // The errors that callers tell apart.
 var (
-	ErrDone     = errors.New("ledger: the firing is done or lies before the last one")
+	ErrDone     = errors.New("ledger: the firing is done or lies before the last firing that is done")
 	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
 	ErrFenced   = delivery.ErrFenced // The claim is not in force any more.
 	ErrNotFound = delivery.ErrNotFound

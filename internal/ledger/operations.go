@@ -130,7 +130,7 @@ type Author struct {
 }
 
 // ErrNotRecorded says that the record of a change could not be written, so that nothing was changed.
-var ErrNotRecorded = errors.New("ledger: the record of who asked for the change could not be written, so nothing was changed")
+var ErrNotRecorded = errors.New("ledger: the audit record of the change could not be written, so nothing was changed")
 
 // Change is the audit record of one change. Change holds no secret.
 type Change struct {
@@ -218,7 +218,7 @@ type RulesVersion struct {
 // Check returns an ErrInvalid where By or Via is empty.
 func (a Author) Check() error {
 	if a.By == "" || a.Via == "" {
-		return fmt.Errorf("%w: a change needs an author and how they were authenticated; it has %q and %q", ErrInvalid, a.By, a.Via)
+		return fmt.Errorf("%w: a change needs an author and a way of authentication; it has by %q and via %q", ErrInvalid, a.By, a.Via)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type SubscriptionOrigins interface {
 }
 
 // ErrHasOrigin says that a subscription comes from a source, so that people cannot change it.
-var ErrHasOrigin = errors.New("ledger: the subscription comes from a source")
+var ErrHasOrigin = errors.New("ledger: the subscription comes from a source, which would list it again; change it in the source")
 
 // SubscriptionOrigin is the state of the subscriptions of one source. Its name is the name of the source.
 type SubscriptionOrigin struct {

@@ -80,7 +80,7 @@ func parseMove(line string) (item.Move, error) {
 		fields = fields[:moveFields]
 	}
 	if len(fields) != moveFields {
-		return item.Move{}, fmt.Errorf("%d fields", len(fields))
+		return item.Move{}, fmt.Errorf("%d fields instead of %d", len(fields), moveFields)
 	}
 	var numbers [6]int64
 	for i, at := range []int{0, 1, 4, 5, 6, 7} {

@@ -192,7 +192,7 @@ func (o *openPushes) line(made []Delivery) {
 }
 
 // ErrOther ends a transaction that would send a notice with an id that a notice of another request has.
-var ErrOther = errors.New("a notice of another request has the id")
+var ErrOther = errors.New("the id belongs to a notice of another request")
 
 // IsOrdered tells whether the deliveries of notices with the same rule, scope and key go in order. The notices of a
 // finding and the events of an item do. A notice that a business system sends has no key, and its deliveries wait for

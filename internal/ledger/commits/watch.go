@@ -145,7 +145,7 @@ func (a *account) text(work Work) string {
 	if !a.committed.IsZero() {
 		committed = "the last commit was at " + stamp(a.committed)
 	}
-	return fmt.Sprintf("%s: %d refused since %s, the last at %s, %s: %s", work, a.count, stamp(a.first), stamp(a.last.at), committed, a.last.why)
+	return fmt.Sprintf("%s: commits refused since %s: %d; last refusal at %s; %s; reason: %s", work, stamp(a.first), a.count, stamp(a.last.at), committed, a.last.why)
 }
 
 // Run tries a commit every few seconds while a refusal stands. Run returns when the context ends.

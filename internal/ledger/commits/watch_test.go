@@ -81,18 +81,18 @@ func TestRefusalOfOneRecord(t *testing.T) {
 			w.noteEnd(Marks, nil) // other work does not close the refusal of runs
 			is(t, "while it is refused", w.Fault(), "runs: ")
 		}
-		is(t, "all of it", w.Fault(), "runs: 5 refused since 2000-01-01T00:00:01Z, the last at 2000-01-01T00:00:13Z, the last commit was at 2000-01-01T00:00:00Z: the disk of the ledger is full: make room on it (SQLSTATE 53100)")
+		is(t, "all of it", w.Fault(), "runs: commits refused since 2000-01-01T00:00:01Z: 5; last refusal at 2000-01-01T00:00:13Z; the last commit was at 2000-01-01T00:00:00Z; reason: the disk of the ledger is full: make room on it (SQLSTATE 53100)")
 		w.noteEnd(Runs, nil)
 		tried := s.tried
 		after(56 * time.Second) // less than a minute after the last refusal
-		is(t, "taken again", w.Fault(), "runs: 5 refused")
+		is(t, "taken again", w.Fault(), "runs: commits refused since 2000-01-01T00:00:01Z: 5")
 		after(2 * time.Second)
 		is(t, "a minute later", w.Fault(), "")
 		if tried == 0 || s.tried != tried || counted[ledger.RefusedDiskFull] != 5 {
 			t.Errorf("%d tries, %d after the ledger took it; counted %v", tried, s.tried, counted)
 		}
 		w.noteEnd(Runs, errFull)
-		is(t, "counted anew", w.Fault(), "runs: 1 refused since 2000-01-01T00:01:14Z")
+		is(t, "counted anew", w.Fault(), "runs: commits refused since 2000-01-01T00:01:14Z: 1")
 	})
 }
 
@@ -151,7 +151,7 @@ func TestRefusalThatNobodyTriesAgain(t *testing.T) {
 	inWatch(t, func(_ *server, w *Watch, counted map[ledger.RefusalReason]int) {
 		w.noteEnd(Sends, context.DeadlineExceeded)
 		after(59 * time.Second)
-		is(t, "for a minute", w.Fault(), "sends: 1 refused since 2000-01-01T00:00:00Z, the last at 2000-01-01T00:00:00Z, nothing was committed since the start: the ledger did not answer in time")
+		is(t, "for a minute", w.Fault(), "sends: commits refused since 2000-01-01T00:00:00Z: 1; last refusal at 2000-01-01T00:00:00Z; nothing was committed since the start; reason: the ledger did not answer in time")
 		after(2 * tryEvery)
 		is(t, "then", w.Fault(), "")
 		if counted[ledger.RefusedTimeout] != 1 {

@@ -259,7 +259,7 @@ var pushSettleTests = []testCase{
 		equal(t, delivery.Claims{At: f.clock.Now()}, f.claimPushes(t, "a", 10))
 		f.endPushes(t, 0, 2)
 		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 1, "the notice has expired")
-		f.hasAttempts(t, 2, ledger.DeliveryTimedOut, 0, "its time was over before an attempt")
+		f.hasAttempts(t, 2, ledger.DeliveryTimedOut, 0, "the deadline passed before the first attempt")
 	}},
 	{"no more than the limit is ended at a time, the first to end first", func(t *testing.T, f *fixture) {
 		f.register(t)
@@ -280,7 +280,7 @@ var pushSettleTests = []testCase{
 		f.clock.Add(time.Second)
 		f.endPushes(t, 1, 0)
 		f.settle(t, got, delivery.SettleAgain, 0)
-		f.hasAttempts(t, got[0].Seq, ledger.DeliveryTimedOut, 0, "its time was over before an attempt")
+		f.hasAttempts(t, got[0].Seq, ledger.DeliveryTimedOut, 0, "the deadline passed before the first attempt")
 		f.settle(t, got, delivery.SettleRelease, 0)
 		equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 	}},

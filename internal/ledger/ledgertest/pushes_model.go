@@ -138,7 +138,7 @@ func (m *pushModel) endOver() (timedOut, canceled int) {
 			m.end(p, ledger.DeliveryCanceled, "the notice has expired")
 		default:
 			timedOut++
-			m.end(p, ledger.DeliveryTimedOut, cmp.Or(p.lastError, "its time was over before an attempt"))
+			m.end(p, ledger.DeliveryTimedOut, cmp.Or(p.lastError, "the deadline passed before the first attempt"))
 		}
 	}
 	return timedOut, canceled

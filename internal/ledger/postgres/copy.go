@@ -339,7 +339,7 @@ func (c *findingChanges) queue(b *pgx.Batch) {
 func all(want int, what string) func(pgconn.CommandTag) error {
 	return func(tag pgconn.CommandTag) error {
 		if got := tag.RowsAffected(); got != int64(want) {
-			return fmt.Errorf("%s findings: only %d of %d exist", what, got, want)
+			return fmt.Errorf("%s findings: the ledger has only %d of %d", what, got, want)
 		}
 		return nil
 	}

@@ -178,7 +178,7 @@ func (s Schema) Check(have, oldest int64) error {
 		return err
 	}
 	if want := needed(steps); have < want {
-		return fmt.Errorf("%w (it is at version %d, the program wants %d)", ledger.ErrSchema, have, want)
+		return fmt.Errorf("%w (its schema has version %d; the program needs version %d)", ledger.ErrSchema, have, want)
 	}
 	return nil
 }
@@ -189,9 +189,9 @@ func foreign(s state, steps []ledger.Migration) error {
 	have, first, last := s.version(), steps[0].Version, steps[len(steps)-1].Version
 	switch {
 	case 0 < have && have < first:
-		return fmt.Errorf("%w (its schema is at version %d, those of this program begin at %d)", ledger.ErrOutdated, have, first)
+		return fmt.Errorf("%w (its schema has version %d; the oldest schema of this program has version %d)", ledger.ErrOutdated, have, first)
 	case have > last && (s.oldest == 0 || s.oldest > last):
-		return fmt.Errorf("%w (its schema is at version %d, that of this program is %d)", ledger.ErrNewer, have, last)
+		return fmt.Errorf("%w (its schema has version %d; the schema of this program has version %d)", ledger.ErrNewer, have, last)
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func step(name, text string) (ledger.Migration, error) {
 	switch m.Phase {
 	case ledger.Expand:
 		if oldest != "" {
-			return m, errors.New("the header of an expand migration has the line \"-- oldest: …\"")
+			return m, errors.New("the header of an expand migration must not have the line \"-- oldest: …\"")
 		}
 	case ledger.Contract:
 		if m.Oldest, err = strconv.ParseInt(oldest, 10, 64); err != nil || m.Oldest >= m.Version {

@@ -29,7 +29,7 @@ const (
 // Backup returns ErrBackupExists where the file to exists, and ErrDamaged where the copy has faults.
 func Backup(ctx context.Context, path, to string) (size int64, err error) {
 	if _, err := os.Stat(path); err != nil {
-		return 0, fmt.Errorf("ledger: %w; correct ledger.url", err)
+		return 0, fmt.Errorf("ledger: %w; check the path in ledger.url", err)
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%w: %s", ledger.ErrBackupExists, to)

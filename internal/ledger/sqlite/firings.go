@@ -217,7 +217,7 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *led
 	}
 	n, err := exec(ctx, tx, "delete-findings", scopeID, hashes(keys))
 	if err == nil && n != int64(len(keys)) {
-		err = fmt.Errorf("delete findings: only %d of %d exist", n, len(keys))
+		err = fmt.Errorf("delete findings: the ledger has only %d of %d", n, len(keys))
 	}
 	return err
 }

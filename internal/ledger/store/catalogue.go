@@ -225,7 +225,7 @@ func (s *catalogueStore) RemoveSubscription(ctx context.Context, who ledger.Auth
 		case found:
 			return nil, fmt.Errorf("%w: %s", ledger.ErrHasOrigin, origin)
 		}
-		return nil, fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
+		return nil, fmt.Errorf("%w: subscription %s:%s:%s", ledger.ErrNotFound, sub.Type, sub.Warehouse, sub.Subscriber)
 	})
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -75,7 +76,7 @@ func (s *clockStore) ConfirmClock(ctx context.Context, who ledger.Author, reason
 			return nil, err
 		}
 		if was.Withheld == 0 {
-			return nil, ledger.ErrNotFound
+			return nil, fmt.Errorf("%w: nothing is withheld", ledger.ErrNotFound)
 		}
 		if done, err := s.withhold(ctx, tx, &was, 0); err != nil || !done {
 			return nil, err

@@ -124,7 +124,7 @@ func (s *catalogueStore) ConfirmSubscriptions(ctx context.Context, who ledger.Au
 			return nil, err
 		}
 		if ledger.HashOfSubscriptions(wanted) != hash {
-			return nil, ledger.ErrOtherList
+			return nil, fmt.Errorf("%w: origin %s", ledger.ErrOtherList, name)
 		}
 		present, err := subscriptions(ctx, tx, "subscriptions-of", name)
 		if err != nil {

@@ -184,6 +184,6 @@ ended AS (UPDATE pushes p SET due = NULL, until = 0, node = '' FROM over o WHERE
 UPDATE deliveries d
 SET state = CASE WHEN o.late THEN 3 ELSE 4 END,
     last_error = CASE WHEN NOT o.late THEN 'the notice has expired'
-                      WHEN d.last_error = '' THEN 'its time was over before an attempt' ELSE d.last_error END
+                      WHEN d.last_error = '' THEN 'the deadline passed before the first attempt' ELSE d.last_error END
 FROM over o WHERE d.seq = o.seq AND d.state <= 0
 RETURNING d.seq, d.state;

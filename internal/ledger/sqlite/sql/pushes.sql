@@ -96,7 +96,7 @@ WHERE p.lane_id = ?1 AND p.due IS NOT NULL AND p.ends <= ?3 ORDER BY p.ends LIMI
 -- Arguments: ?1 seqs (JSON).
 -- Result: the number of rows.
 UPDATE deliveries
-SET state = 3, last_error = CASE WHEN last_error = '' THEN 'its time was over before an attempt' ELSE last_error END
+SET state = 3, last_error = CASE WHEN last_error = '' THEN 'the deadline passed before the first attempt' ELSE last_error END
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: push-failed
