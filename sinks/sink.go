@@ -42,7 +42,9 @@ type LaterError struct {
 }
 
 // Error returns the cause and the pause.
-func (e *LaterError) Error() string { return fmt.Sprintf("%v; again in %s", e.Err, e.After) }
+func (e *LaterError) Error() string {
+	return fmt.Sprintf("%v; the other side asks for a pause of %s", e.Err, e.After)
+}
 
 // Unwrap returns the cause.
 func (e *LaterError) Unwrap() error { return e.Err }
@@ -66,7 +68,10 @@ type RefusedError struct {
 
 // Error returns how many deliveries were refused, and why.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%d refused for good: %v", len(e.Seqs), e.Err)
+	if len(e.Seqs) == 1 {
+		return fmt.Sprintf("1 delivery refused, no further attempt: %v", e.Err)
+	}
+	return fmt.Sprintf("%d deliveries refused, no further attempt: %v", len(e.Seqs), e.Err)
 }
 
 // Unwrap returns the cause.

@@ -69,7 +69,7 @@ func newChannel(o Options, transport http.RoundTripper) (*Channel, error) {
 		c.book = book.New(o.Book, c.now)
 	}
 	if m, ok := s.(mentioner); c.mention != "" && (!ok || !m.mentions(c.mention == delivery.AddressPhone)) {
-		return nil, fmt.Errorf("chat: %s cannot mention people by %s; docs/how-to/channels.md has who can", u.Scheme, c.mention)
+		return nil, fmt.Errorf("chat: %s cannot mention people by %s; docs/how-to/channels.md lists the services that can", u.Scheme, c.mention)
 	}
 	if c.version == "" {
 		c.version = "(devel)"

@@ -77,7 +77,7 @@ func open(raw string) (service, *url.URL, error) {
 
 // errForm is an error with the right form of a URL. The error of the library is not used, because it may show a secret.
 func errForm(form string) error {
-	return fmt.Errorf("the url has another form than %s; see docs/how-to/channels.md", form)
+	return fmt.Errorf("the url must have the form %s; see docs/how-to/channels.md", form)
 }
 
 // only refuses parameters that the service does not have, so that no parameter is ignored.
@@ -85,9 +85,9 @@ func only(u *url.URL, known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
 		if !slices.Contains(known, name) {
 			if len(known) == 0 {
-				return fmt.Errorf("no parameter is known, and the url has %.40q", name)
+				return fmt.Errorf("the service takes no parameters, but the url has %.40q", name)
 			}
-			return fmt.Errorf("the parameter %.40q is not known: there are %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("the service takes no parameter %.40q; it takes %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil

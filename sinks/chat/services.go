@@ -84,7 +84,7 @@ func (s *slackChat) read(body []byte) error {
 		Error string `json:"error"`
 	}
 	if err := json.Unmarshal(body, &told); err != nil {
-		return fmt.Errorf("an answer that is none of Slack's: %w", err)
+		return fmt.Errorf("the answer is not in the form of Slack's API: %w", err)
 	}
 	err := fmt.Errorf("the answer is %q", told.Error)
 	switch {
@@ -112,7 +112,7 @@ func openTelegram(u *url.URL) (service, error) {
 		return nil, errForm("telegram://TOKEN@telegram?chats=CHAT")
 	}
 	if len(config.Chats) != 1 {
-		return nil, errors.New("several chats: where one fails, the others would get the message again. Make a sink of each")
+		return nil, errors.New("the url has several chats; if one fails, the others get the message again. Make a sink for each chat")
 	}
 	return &telegramChat{config}, nil
 }
@@ -140,7 +140,7 @@ type telegramAnswer struct {
 func (t *telegramChat) read(body []byte) error {
 	var told telegramAnswer
 	if err := json.Unmarshal(body, &told); err != nil {
-		return fmt.Errorf("an answer that is none of Telegram's: %w", err)
+		return fmt.Errorf("the answer is not in the form of Telegram's API: %w", err)
 	}
 	if !told.OK {
 		return fmt.Errorf("the answer is %q", told.Description)

@@ -96,7 +96,7 @@ type weComShape struct{ users, phones []string }
 
 func (w weComShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*post, error) {
 	if secret != "" {
-		return nil, fmt.Errorf("WeCom knows no secret beside the key")
+		return nil, fmt.Errorf("WeCom takes no secret, only the key in the url")
 	}
 	text := map[string]any{"content": render.ShortenBytes(m.whole(), maxWeCom)}
 	for name, list := range map[string][]string{
@@ -150,7 +150,7 @@ type teamsShape struct{ any2xx }
 
 func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*post, error) {
 	if secret != "" {
-		return nil, fmt.Errorf("the secret of a workflow is in its address")
+		return nil, fmt.Errorf("a workflow takes no parameter secret: its address contains the secret")
 	}
 	return fitted(to.String(), m.text, mostTeams, func(text string) any {
 		var blocks []map[string]any

@@ -110,7 +110,7 @@ func noteStatus(ctx context.Context, a *mailAnswer, err error) {
 // addressee returns the subscriber of the delivery, with the entry of the address book.
 func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery.Subscriber, error) {
 	if len(d.Recipients) != 1 {
-		return delivery.Subscriber{}, sinks.Refuse(d, fmt.Errorf("mail: %d subscribers, and a mail is for one", len(d.Recipients)))
+		return delivery.Subscriber{}, sinks.Refuse(d, fmt.Errorf("mail: the delivery has %d subscribers; a mail has exactly one", len(d.Recipients)))
 	}
 	id := d.Recipients[0]
 	found, err := c.book.Subscribers(ctx, []string{id})
@@ -136,13 +136,13 @@ func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 func (c *Channel) settle(d *delivery.Delivery, id string, a *mailAnswer, bad []string) error {
 	if len(a.later) > 0 {
 		c.accepted.add(id, a.accepted)
-		return c.clean(fmt.Errorf("mail: put off for %s", join(a.later)))
+		return c.clean(fmt.Errorf("mail: the server put off %s", join(a.later)))
 	}
 	for _, r := range a.refused {
 		bad = append(bad, r.String())
 	}
 	if before := c.accepted.forget(id); !before && len(a.accepted) == 0 {
-		return sinks.Refuse(d, c.clean(fmt.Errorf("mail: no address was taken: %s", strings.Join(bad, "; "))))
+		return sinks.Refuse(d, c.clean(fmt.Errorf("mail: no address was accepted: %s", strings.Join(bad, "; "))))
 	}
 	if len(bad) > 0 {
 		c.log.Warn("A mail left out some addresses of a subscriber. The others have it.",

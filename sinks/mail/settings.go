@@ -82,7 +82,7 @@ func (s *Settings) Check(at settings.Section) {
 	}
 	if host := string(s.Host); s.TLS == None && host != "" && !loopback(host) {
 		tls := at.In("tls")
-		tls.Fail(CodeTLS, fmt.Sprintf("%s is none, and %s is another machine: everybody on the way could read the mails", tls, host),
+		tls.Fail(CodeTLS, fmt.Sprintf("%s is none, and %s is another machine: others in the network could read the mails", tls, host),
 			"use starttls or tls; none is for a mail server on this machine")
 	}
 }
@@ -208,7 +208,7 @@ func (o *Options) check() error {
 	case o.Port < 1 || o.Port > 65535:
 		return fmt.Errorf("mail: there is no port %d", o.Port)
 	case o.Security == None && !loopback(o.Host):
-		return fmt.Errorf("mail: without tls only a server on a loopback address is used, and %s is none", o.Host)
+		return fmt.Errorf("mail: without tls the server must be on a loopback address; %s is another machine", o.Host)
 	case o.Username == "" && o.Password != "":
 		return errors.New("mail: a password without a username")
 	case !validAddress(o.From.Address):

@@ -51,15 +51,15 @@ func checkNew(i int, n *item.New) error {
 	}
 	switch {
 	case len(n.Warehouse) > item.MaxWarehouse:
-		return invalid("warehouse", i, "has %d bytes; %d are the most", len(n.Warehouse), item.MaxWarehouse)
+		return invalid("warehouse", i, "has %d bytes; at most %d are allowed", len(n.Warehouse), item.MaxWarehouse)
 	case !utf8.ValidString(n.Warehouse) || strings.Contains(n.Warehouse, "\x00"):
 		return invalid("warehouse", i, "must be UTF-8 without zero bytes")
 	case n.Priority < item.LowestPriority || n.Priority > item.HighestPriority:
 		return invalid("priority", i, "must be %d to %d", item.LowestPriority, item.HighestPriority)
 	case len(n.Payload) > item.MaxPayload:
-		return invalid("payload", i, "has %d bytes; %d are the most", len(n.Payload), item.MaxPayload)
+		return invalid("payload", i, "has %d bytes; at most %d are allowed", len(n.Payload), item.MaxPayload)
 	case len(n.DedupeKey) > item.MaxKey:
-		return invalid("dedupeKey", i, "has %d bytes; %d are the most", len(n.DedupeKey), item.MaxKey)
+		return invalid("dedupeKey", i, "has %d bytes; at most %d are allowed", len(n.DedupeKey), item.MaxKey)
 	case !utf8.ValidString(n.DedupeKey) || strings.Contains(n.DedupeKey, "\x00"):
 		return invalid("dedupeKey", i, "must be UTF-8 without zero bytes")
 	case n.Again && n.ID == "":
@@ -95,7 +95,7 @@ func checkStep(s *item.Step) error {
 	case s.Order != nil && (s.Order.By == "" || s.Order.Via == ""):
 		return invalid("order", -1, "must say who asks and how they were authenticated")
 	case len(s.Ops) > item.MaxBatch:
-		return invalid("ops", -1, "has %d operations; %d are the most", len(s.Ops), item.MaxBatch)
+		return invalid("ops", -1, "has %d operations; at most %d are allowed", len(s.Ops), item.MaxBatch)
 	case s.Max < 0 || s.Max > item.MaxBatch:
 		return invalid("max", -1, "must be 0 to %d", item.MaxBatch)
 	case s.Lease != 0 && (s.Lease < time.Millisecond || s.Lease > MaxLease):
@@ -119,15 +119,15 @@ func checkOp(i int, op *item.Op) error {
 	switch op.Kind {
 	case item.Ack, item.Nack, item.Release, item.Extend:
 		if op.Attempt == 0 {
-			return invalid("attempt", i, "%s names the attempt of the lease", op.Kind)
+			return invalid("attempt", i, "must not be 0: %s needs the attempt of the lease", op.Kind)
 		}
 	case item.Finish, item.Remove, item.Requeue, item.Set:
 		if op.Attempt != 0 {
-			return invalid("attempt", i, "%s is for an item that nobody has, and names no attempt", op.Kind)
+			return invalid("attempt", i, "must be 0: %s is for items that no worker holds", op.Kind)
 		}
 	case item.Suspend, item.Store, item.Assign:
 	default:
-		return invalid("op", i, "%q is none", op.Kind)
+		return invalid("op", i, "%q is not an operation", op.Kind)
 	}
 	switch op.Kind {
 	case item.Nack, item.Store:
@@ -151,7 +151,7 @@ func checkOp(i int, op *item.Op) error {
 	case op.Delay < 0 || op.Delay > most:
 		return invalid(field, i, "must be %s", limit)
 	case op.Kind == item.Store && op.Delay < time.Microsecond:
-		return invalid("delay", i, "says for how long the item is put away")
+		return invalid("delay", i, "must be positive: it is the time for which the item is stored")
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func newPayload(n *notice.Notice) (json.RawMessage, error) {
 	form.Body = strings.ToValidUTF8(n.Body[:max(len(n.Body)-over-len(dots), 0)], "") + dots
 	payload, err = encode(form)
 	if err == nil && len(payload) > item.MaxPayload {
-		return nil, fmt.Errorf("it is %d bytes long without its body, an item may have %d", len(payload), item.MaxPayload)
+		return nil, fmt.Errorf("the notice has %d bytes without its body; an item may have at most %d", len(payload), item.MaxPayload)
 	}
 	return payload, err
 }

@@ -19,7 +19,7 @@ import (
 
 // Events are the settings that choose the item events that a push channel delivers, and how.
 type Events struct {
-	Sink     string        `yaml:"sink,required" doc:"a push channel that makes one delivery of an event: no mail, and no channel with each"`
+	Sink     string        `yaml:"sink,required" doc:"a push channel; not mail, and not a channel with each"`
 	On       []string      `yaml:"on,required" enum:"ready_again,assigned,dead,done,removed" doc:"the events"`
 	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"as in deliver of a rule; immediate where nothing is said"`
 	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long an event is tried"`

@@ -96,12 +96,12 @@ func (q *Queue) ChangeSettings(ctx context.Context, o *item.Order, c item.Settin
 func checkSettings(c *item.SettingsChange) error {
 	names := c.Set.Names()
 	if len(names)+len(c.Reset) == 0 {
-		return invalid("settings", -1, "are not named: name one to set or to reset")
+		return invalid("settings", -1, "is empty: name a setting to set or to reset")
 	}
 	for _, name := range c.Reset {
 		switch {
 		case !slices.Contains(item.SettingNames(), name):
-			return invalid("reset", -1, "can be %s", strings.Join(item.SettingNames(), ", "))
+			return invalid("reset", -1, "must be one of %s", strings.Join(item.SettingNames(), ", "))
 		case slices.Contains(names, name):
 			return invalid("reset", -1, "names %s, which is set as well", name)
 		}

@@ -128,7 +128,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	d := func(d time.Duration) *time.Duration { return &d }
 	number := func(n int) *int { return &n }
 	for want, c := range map[string]item.SettingsChange{
-		"settings: are not named: name one to set or to reset":         {},
+		"settings: is empty: name a setting to set or to reset":        {},
 		"lease: is 0.5s, at least 1s is needed":                        {Set: item.LiveSettings{Lease: d(time.Second / 2)}},
 		"lease: is 25h, at most 24h is possible":                       {Set: item.LiveSettings{Lease: d(25 * time.Hour)}},
 		"maxAttempts: is -1, at least 1 is needed":                     {Set: item.LiveSettings{MaxAttempts: number(-1)}},

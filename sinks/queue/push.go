@@ -244,7 +244,7 @@ func results(p *pushRecords, answers []string) []item.PushResult {
 // newRecords checks the items and completes them: ids, times, states and dedupe keys.
 func (l *queueLine) newRecords(by string, items []item.New) ([]item.Record, error) {
 	if len(items) > item.MaxBatch {
-		return nil, invalid("items", -1, "has %d items; %d are the most", len(items), item.MaxBatch)
+		return nil, invalid("items", -1, "has %d items; at most %d are allowed", len(items), item.MaxBatch)
 	}
 	by, now := cutNote(by), l.time()
 	names := newIDs{at: time.Now()}

@@ -89,7 +89,7 @@ func parsePage(answer []string, query *item.Query) (item.Page, error) {
 // the latest moves.
 func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
-		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld, and dedupe keys, are in the ledger, and there is none", query.State)
+		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld, and dedupe keys, are in the ledger, and this queue has no ledger", query.State)
 	}
 	err := q.settle(ctx, q.line(query.Test))
 	if err != nil {

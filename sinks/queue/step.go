@@ -48,7 +48,7 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 		return item.Stepped{}, stepHint{}, err
 	}
 	if r.reused {
-		return item.Stepped{}, stepHint{}, invalid("requestId", -1, "%s was another request of the worker, or an earlier one", s.RequestID)
+		return item.Stepped{}, stepHint{}, invalid("requestId", -1, "the id %s belongs to another request of the worker, or to an earlier request", s.RequestID)
 	}
 	return r.answer, r.hint, nil
 }

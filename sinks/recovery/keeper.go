@@ -55,7 +55,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		}
 		k.generations.fail(err)
 		if text := fmt.Sprint(err); err != nil && text != last {
-			k.log.Warn("The index is not served. The node tries again.", "cause", err)
+			k.log.Warn("The index is not served. The node tries again every 100 ms.", "cause", err)
 			last = text
 		} else if err == nil {
 			last = ""

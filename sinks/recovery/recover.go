@@ -141,7 +141,7 @@ func (k *Keeper) wrong(ctx context.Context, state delivery.IndexState, found sta
 	case restored != "":
 		return restored, nil
 	case state.Epoch == "":
-		return "there was none", nil
+		return "there was no epoch", nil
 	case state.Building:
 		return "a rebuild was not finished", nil
 	case !isLive(state.RunIDs, found.runIDs):

@@ -80,7 +80,7 @@ func New(kind Kind, name, words string) (*Template, error) {
 // Try runs the template on a sample.
 func (t *Template) Try(sample any) error {
 	if _, err := t.Execute(sample); err != nil {
-		return fmt.Errorf("tried on a sample: %w; docs/how-to/channels.md has all that a template may name", err)
+		return fmt.Errorf("tried on a sample: %w; docs/how-to/channels.md lists all names that a template may use", err)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func read(file string) (string, error) {
 	}
 	if fault := text.Check(string(b), text.Lines); fault != nil {
 		line := 1 + bytes.Count(b[:fault.Offset], []byte("\n"))
-		return "", fmt.Errorf("%s:%d: %s: it has %s in this line, which no text may have", file, line, text.Code, fault.Name)
+		return "", fmt.Errorf("%s:%d: %s: it has %s in this line; no text may have this character", file, line, text.Code, fault.Name)
 	}
 	return string(b), nil
 }

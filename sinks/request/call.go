@@ -28,7 +28,7 @@ func (p *Path) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok || strings.ContainsAny(rest, "?#") {
-		d.Fail(n, CodePath, name+" is no path", "it begins with / and has neither ? nor #; query is for what comes behind it")
+		d.Fail(n, CodePath, name+" is no path", "it begins with / and has neither ? nor #; write the part after ? under query")
 		return
 	}
 	for _, part := range parts(rest) {
@@ -36,7 +36,7 @@ func (p *Path) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 		if strings.Contains(part, "{{") {
 			var err error
 			if one.template, err = render.New(render.Text, name, part); err != nil {
-				d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md has all that a template may name")
+				d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md lists all names that a template may use")
 				return
 			}
 		}
@@ -201,7 +201,7 @@ func (p Path) behind(address *url.URL, view any) (*url.URL, error) {
 			return nil, err
 		}
 		if text == "." || text == ".." || text == "" && (part.template != nil || i < len(p)-1) {
-			return nil, errors.New("a part of it is empty, or dots")
+			return nil, errors.New("a part is empty, or is . or ..")
 		}
 		path, escaped = path+"/"+text, escaped+"/"+url.PathEscape(text)
 	}

@@ -89,9 +89,9 @@ func (t *Tree) scalar(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 		var err error
 		if t.template, err = render.New(render.Text, name, words); err != nil {
 			if d.IsResolved(n) {
-				err = errors.New("it is not shown, for references are in it")
+				err = errors.New("the error is not shown, because the template contains references")
 			}
-			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md has all that a template may name")
+			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md lists all names that a template may use")
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (t *Tree) json(out []byte, view any) ([]byte, error) {
 	case !t.template.IsJSON():
 		return appendJSON(out, made), nil
 	case !json.Valid([]byte(made)):
-		return nil, errors.New("what the template makes is no JSON")
+		return nil, errors.New("the result of the template is not valid JSON")
 	default:
 		return append(out, made...), nil
 	}

@@ -55,7 +55,7 @@ func (w *Webhook) understand(resp *http.Response, m *message, text []byte) answe
 		said += fmt.Sprintf(" with the %s %q", m.own.rules.Code, w.hiding(m).Text(code, shownCode))
 	}
 	if a.status/100 == 3 {
-		said += ", a redirect" + leadsTo(resp) + ", which is not followed: set the sink's url to where it leads"
+		said += ", a redirect" + leadsTo(resp) + "; Tallyman follows no redirect: set the sink's url to the new address"
 	}
 	scrubber := w.hiding(m)
 	shown := scrubber.Text

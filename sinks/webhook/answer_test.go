@@ -100,7 +100,7 @@ func TestRedirect(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server.Next(testenv.ReplyStatus(status, "", "Location", other.URL+"/private?token=abcdef"))
 		err := push(t, w, one(1))
-		if !has(err, "not followed", other.URL) || has(err, "abcdef") {
+		if !has(err, "follows no redirect", other.URL) || has(err, "abcdef") {
 			t.Errorf("%d: %v", status, err)
 		}
 	}

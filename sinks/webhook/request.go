@@ -97,7 +97,7 @@ const mostNamed = 5
 func named(recipients []string) string {
 	switch n := len(recipients); {
 	case n == 0:
-		return "nobody is a recipient"
+		return "the delivery has no recipients"
 	case n > mostNamed:
 		return fmt.Sprintf("%s and %d more", strings.Join(recipients[:mostNamed], ", "), n-mostNamed)
 	default:

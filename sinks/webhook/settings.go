@@ -102,8 +102,8 @@ func (s *Settings) checkRequest(at settings.Section) {
 		}{
 			{"answer", s.Answer.Code != ""}, {"token", s.Token != nil}, {"values", s.Values != nil}, {"address", s.Address != "" && s.Each == ""},
 		} {
-			if where := at.In(field.name); field.given {
-				where.FailName(CodeAlone, where.String()+" is for calls with a form of their own", "remove it, or give the sink a request")
+			if where := at.In(name); given {
+				where.FailName(CodeAlone, where.String()+" works only together with request", "remove it, or add request to the sink")
 			}
 		}
 		return
@@ -156,7 +156,7 @@ func checkSecret(at settings.Section, s string) {
 	}
 	coded, isCoded := strings.CutPrefix(s, secretPrefix)
 	if raw, err := base64.StdEncoding.DecodeString(coded); isCoded && (err != nil || len(raw) == 0) {
-		at.Fail(CodeSigningSecret, at.String()+": what follows whsec_ is no base64", "whsec_ and 24 to 64 bytes in base64, or any other text")
+		at.Fail(CodeSigningSecret, at.String()+": the rest after whsec_ is not base64", "whsec_ and 24 to 64 bytes in base64, or any other text")
 	}
 }
 

@@ -94,7 +94,7 @@ func newCerts(o TLS, logger *slog.Logger) (*clientCerts, error) {
 		Names: []string{o.CA, o.Cert, o.Key}, Parse: c.parse,
 		Told: func(_ *tls.Config, err error) {
 			if err != nil {
-				logger.Warn("Certificates of a webhook cannot be read. The previous ones stay in use.", "error", err)
+				logger.Warn("Certificates of a webhook cannot be read. The previous certificates stay in use.", "error", err)
 			}
 		},
 	})

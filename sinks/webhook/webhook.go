@@ -246,7 +246,7 @@ func keys(secrets []string) ([]*key, error) {
 		if coded, ok := strings.CutPrefix(secret, secretPrefix); ok {
 			var err error
 			if text, err = base64.StdEncoding.DecodeString(coded); err != nil {
-				return nil, errors.New("webhook: a secret begins with whsec_, and what follows is no base64")
+				return nil, errors.New("webhook: a secret begins with whsec_, but the rest is not base64")
 			}
 		}
 		if len(text) == 0 {

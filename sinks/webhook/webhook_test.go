@@ -100,7 +100,7 @@ func TestBadOptions(t *testing.T) {
 		"must be http":                  {URL: "ftp://example.com/hush"},
 		"the url must be":               {URL: "hush"},
 		"cannot be read":                {URL: "http://exa mple/hush"},
-		"what follows is no base64":     {URL: "http://example.com", Secrets: []string{"whsec_hush!"}},
+		"the rest is not base64":        {URL: "http://example.com", Secrets: []string{"whsec_hush!"}},
 		"a secret is empty":             {URL: "http://example.com", Secrets: []string{"whsec_"}},
 		"127.0.0.1 is a loopback":       {URL: "http://127.0.0.1/hush"},
 		"fe80::1%eth0 is a link-local":  {URL: "http://[fe80::1%25eth0]/hush"},

@@ -17,7 +17,7 @@ const (
 
 // The errors of a query.
 var (
-	ErrBadCursor     = errors.New("inbox: the cursor is not one that this service gave out")
+	ErrBadCursor     = errors.New("inbox: this service did not give out the cursor")
 	ErrForeignCursor = errors.New("inbox: the cursor is of another warehouse")
 	ErrBadQuery      = errors.New("inbox: a query needs a warehouse, 1 to 100 subscribers and a limit of at most 200")
 	ErrUnavailable   = errors.New("inbox: the index in Redis cannot be reached, or is being rebuilt")
