@@ -181,7 +181,7 @@ func (f *follower) reset(ctx context.Context, r Reset) error {
 	if r.Missed != nil {
 		missed = *r.Missed
 	}
-	f.logger().Warn("Cursor is no longer valid. The notices of the last three days come again, without those that were handled.", "reason", r.Reason, "missed", missed)
+	f.logger().Warn("Cursor is no longer valid. The notices of the last three days come again, without the notices that were handled.", "reason", r.Reason, "missed", missed)
 	return nil
 }
 

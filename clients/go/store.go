@@ -164,7 +164,7 @@ func (s *FileStore) rewrite() error {
 	oldest := time.Now().Add(-Remember).Unix()
 	file, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".*")
 	if err != nil {
-		return fmt.Errorf("write the cursor anew: %w", err)
+		return fmt.Errorf("rewrite the file of the cursor: %w", err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // Only removes the file if it was not renamed.
 	out := bufio.NewWriter(file)
@@ -182,7 +182,7 @@ func (s *FileStore) rewrite() error {
 		err = os.Rename(file.Name(), s.path)
 	}
 	if err != nil {
-		return fmt.Errorf("write the cursor anew: %w", err)
+		return fmt.Errorf("rewrite the file of the cursor: %w", err)
 	}
 	s.lines = 1 + len(s.live)
 	return nil

@@ -119,7 +119,7 @@ func (w *work) lease(most int) ([]Item, error) {
 		defer cancel()
 		none := int64(0)
 		body.Max, body.Wait = &none, nil
-		if err := insist(ctx, w.warn("ask for the items leased last"), try(0)); err != nil {
+		if err := insist(ctx, w.warn("fetch the items of the last lease"), try(0)); err != nil {
 			w.Logger.Warn("Items of the last lease, if any, come back to the queue when their leases end.", "queue", w.Name, "error", err)
 		}
 		return answer.Items, nil
@@ -229,7 +229,7 @@ func (w *work) settle(h *heldItem, op api.Op) {
 		}
 		w.settle(h, opOf(errors.New(note)))
 	case outcome == api.ResultOutcomeLeaseLost && tries > 1:
-		w.Logger.Info("Item is no longer this worker's: an earlier attempt reported the outcome, or the lease was lost.", "queue", w.Name, "item", h.Id, "op", op.Op)
+		w.Logger.Info("Item no longer belongs to this worker: an earlier attempt reported the outcome, or the lease was lost.", "queue", w.Name, "item", h.Id, "op", op.Op)
 	default:
 		w.Logger.Warn("Queue refused the outcome of an item. Nothing was changed.", "queue", w.Name, "item", h.Id, "op", op.Op, "outcome", outcome)
 	}

@@ -207,7 +207,7 @@ func MayDo(who *auth.Identity, operation string) *wire.Problem {
 	if roles != nil && len(roles) == 0 || who.Has(roles...) {
 		return nil
 	}
-	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); this needs the role "+OrList(RoleNames(roles)))
+	return Denied(wire.CodeRoleMissing, "your token may not call operation "+operation+"; the operation needs the role "+OrList(RoleNames(roles)))
 }
 
 // RoleNames returns the names of the roles.
@@ -313,7 +313,7 @@ func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Prob
 	}
 	ctx := context.WithoutCancel(r.Context())
 	attrs := append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))
-	line := func() { a.log.LogAttrs(ctx, level, "a request was refused", attrs...) }
+	line := func() { a.log.LogAttrs(ctx, level, "Request was refused.", attrs...) }
 	if level == slog.LevelDebug {
 		line()
 		return

@@ -107,7 +107,7 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"POST", "/99/retry", "", 404, `"code":"delivery_not_found"`},
 		{"POST", "/-1/cancel", "", 404, `"code":"delivery_not_found"`},
 		{"POST", "/1/retry", "", 409, "delivery 1 stays as it is: it was sent"},
-		{"POST", "/2/retry", "", 409, "node node-7 has it in hand now"},
+		{"POST", "/2/retry", "", 409, "node node-7 holds the delivery now"},
 		{"POST", "/4/retry", "", 409, "its notice has expired"},
 		{"POST", "/7/retry", "", 409, "it is pending, and is tried until it succeeds"},
 		{"POST", "/4/cancel", "", 409, `it is failed, and only pending deliveries can be canceled`},

@@ -55,12 +55,12 @@ type busyError struct {
 	detail string
 }
 
-func (e *busyError) Error() string { return e.caller + " asks too often" }
+func (e *busyError) Error() string { return e.caller + " sends too many requests" }
 
 // tooBusy answers 429.
 func (a *API) tooBusy(w http.ResponseWriter, r *http.Request, e *busyError) {
 	if e.news {
-		a.log.LogAttrs(r.Context(), slog.LevelWarn, "Caller asks too often, and gets 429 for now.", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
+		a.log.LogAttrs(r.Context(), slog.LevelWarn, "Caller sends too many requests. The node answers 429 for now.", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
 	}
 	p := wire.NewProblem(http.StatusTooManyRequests, wire.CodeTooManyRequests, e.detail)
 	p.RetryAfter = max(1, int(math.Ceil(e.wait.Seconds())))
@@ -166,7 +166,7 @@ func (c *callers) mayTry(t *try) error {
 	if t.again = ok; !ok {
 		return nil
 	}
-	return c.refusal(b, t, "this credential was wrong, and comes too often")
+	return c.refusal(b, t, "this credential was wrong before, and the client sends it too often")
 }
 
 // refusal takes a token from the bucket. refusal returns nil if the bucket had a token, and a *busyError otherwise.

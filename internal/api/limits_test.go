@@ -91,7 +91,7 @@ func TestRateOfTokens(t *testing.T) {
 				t.Errorf("%s: %d", other, got.status)
 			}
 		}
-		if n := strings.Count(b.log.String(), "asks too often"); n != 1 || !strings.Contains(b.log.String(), `caller="token a"`) {
+		if n := strings.Count(b.log.String(), "sends too many requests"); n != 1 || !strings.Contains(b.log.String(), `caller="token a"`) {
 			t.Errorf("told %d times", n)
 		}
 		pass(2 * time.Second)
@@ -157,7 +157,7 @@ func TestWrongCredentials(t *testing.T) {
 		for _, good := range []string{"token old", "token new", "user ann"} { // a proxy's address is that of many
 			status(here, good, 200)
 		}
-		if n := strings.Count(b.log.String(), "asks too often"); n != 2 {
+		if n := strings.Count(b.log.String(), "sends too many requests"); n != 2 {
 			t.Errorf("told %d times", n)
 		}
 		pass(10 * time.Second)

@@ -64,7 +64,7 @@ func (a *API) access(w *answerRecorder, r *http.Request, started time.Time) {
 	}
 	attrs := append(RequestAttrs(w, r), slog.Int("status", w.status), slog.Int64("bytes", w.bytes),
 		slog.Duration("took", time.Since(started)))
-	a.log.LogAttrs(r.Context(), slog.LevelDebug, "served", attrs...)
+	a.log.LogAttrs(r.Context(), slog.LevelDebug, "Request was answered.", attrs...)
 }
 
 // RequestAttrs returns the attributes of a request for the log. RequestAttrs leaves out the query, which can have data

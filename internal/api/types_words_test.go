@@ -142,7 +142,7 @@ func TestPreviewType(t *testing.T) {
 		status     int
 		contains   string
 	}{
-		{"DOCK", `{"data":{"pallets":3}}`, 422, `"location":"body.data.gate","message":"DOCK needs it"`},
+		{"DOCK", `{"data":{"pallets":3}}`, 422, `"location":"body.data.gate","message":"type DOCK needs this field"`},
 		{"DOCK", `{}`, 422, `"location":"body.data.gate"`},
 		{"DOCK", `{"data":{"gate":4}}`, 422, `"location":"body.data.gate"`},
 		{"DOCK", `{"data":{"gate":"G4"},"type":` + strings.Replace(dockType, "Gate {{", "Door {{", 1) + `}`, 200, `"title":"Door G4: no pallets"`},

@@ -73,7 +73,7 @@ func (b *Branch) Grow(ctx context.Context) error {
 	// after the other.
 	err := b.ledger.GrowBranch(ctx, name, next)
 	if errors.Is(err, ledger.ErrForked) {
-		b.log.Error("Ledger was restored from a copy: it does not know what this node wrote there. The node now compares inboxes and queues with the ledger.",
+		b.log.Error("Ledger was restored from a copy: the ledger does not have the last branch number of this node. The node now compares inboxes and queues with the ledger.",
 			"branch", name, "number", next-1)
 		b.ledger.ForgetRows()
 		b.fork()

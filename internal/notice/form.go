@@ -20,16 +20,16 @@ type Form struct {
 	Rule       string    `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
 	Scope      string    `json:"scope" xml:"scope"`
 	Key        string    `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
-	Episode    string    `json:"episode" xml:"episode" doc:"names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read"`
+	Episode    string    `json:"episode" xml:"episode" doc:"identifies the episode of a finding, or the request that sent the notice; compare it, do not parse it"`
 	Status     Status    `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
 	Priority   int       `json:"priority" xml:"priority" minimum:"1" maximum:"5" doc:"5 is the highest"`
-	Order      string    `json:"order,omitempty" xml:"order,omitempty" doc:"decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given"`
+	Order      string    `json:"order,omitempty" xml:"order,omitempty" doc:"order of the items that queues make from the notice, within the priority; the lowest is served first; absent: none was given"`
 	Modal      string    `json:"modal" xml:"modal" enum:"silent,popup"`
 	Title      string    `json:"title" xml:"title"`
 	Body       string    `json:"body" xml:"body"`
 	Data       DataForm  `json:"data" xml:"data" doc:"the typed fields; decimals and times are strings"`
 	Labels     LabelForm `json:"labels" xml:"labels"`
-	Count      int       `json:"count" xml:"count" doc:"findings that it stands for"`
+	Count      int       `json:"count" xml:"count" doc:"number of findings that the notice reports"`
 	CreatedAt  time.Time `json:"createdAt" xml:"createdAt"`
 	CreateTime int64     `json:"createTime" xml:"createTime" doc:"createdAt in ms since 1970"`
 	ExpireTime int64     `json:"expireTime" xml:"expireTime" doc:"seconds of life"`

@@ -63,7 +63,7 @@ func CheckSent(n *Notice) []Fault {
 	}
 	c.labels(n.Labels)
 	if n.Priority < LowestPriority || n.Priority > HighestPriority {
-		c.add("priority", "%d is none of %d to %d", n.Priority, LowestPriority, HighestPriority)
+		c.add("priority", "%d is not from %d to %d", n.Priority, LowestPriority, HighestPriority)
 	}
 	if life := n.ExpiresAt.Sub(n.CreatedAt); life < MinLife || life > MaxLife {
 		c.add("expires", "a notice lives from 1s to 3650d")
@@ -93,7 +93,7 @@ func CheckRecipients(n int) []Fault {
 func CheckRequest(notices, recipients int) []Fault {
 	var c limitCheck
 	c.most("notices", notices, MaxRequest, "notices")
-	c.most("notices", recipients, MaxRequestRecipients, "recipients in one request; send it in parts")
+	c.most("notices", recipients, MaxRequestRecipients, "recipients in one request")
 	return c.faults
 }
 
@@ -119,7 +119,7 @@ func (c *limitCheck) add(at, format string, args ...any) {
 
 func (c *limitCheck) most(at string, n, limit int, what string) {
 	if n > limit {
-		c.add(at, "it has %d %s, %d are the most", n, what, limit)
+		c.add(at, "it has %d %s; at most %d are allowed", n, what, limit)
 	}
 }
 

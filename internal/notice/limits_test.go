@@ -33,24 +33,24 @@ func TestLimitsOfANotice(t *testing.T) {
 		t.Errorf("a notice at its limits: %v", found)
 	}
 	for want, change := range map[string]func(n *notice.Notice){
-		"title: it has 501 characters, 500 are the most":           func(n *notice.Notice) { n.Title += "x" },
-		"body: it has 16385 characters, 16384 are the most":        func(n *notice.Notice) { n.Body += "x" },
-		"texts.laa.title: it has 501 characters, 500 are the most": func(n *notice.Notice) { n.Texts["laa"] = notice.Text{Title: n.Title + "x"} },
-		"texts.laa.body: it has 16385 characters, 16384 are the most": func(n *notice.Notice) {
+		"title: it has 501 characters; at most 500 are allowed":           func(n *notice.Notice) { n.Title += "x" },
+		"body: it has 16385 characters; at most 16384 are allowed":        func(n *notice.Notice) { n.Body += "x" },
+		"texts.laa.title: it has 501 characters; at most 500 are allowed": func(n *notice.Notice) { n.Texts["laa"] = notice.Text{Title: n.Title + "x"} },
+		"texts.laa.body: it has 16385 characters; at most 16384 are allowed": func(n *notice.Notice) {
 			n.Texts["laa"] = notice.Text{Body: n.Body + "x"}
 		},
-		"texts: it has 33 languages, 32 are the most":         func(n *notice.Notice) { n.Texts["zh"] = notice.Text{} },
-		"data.bin: it has 16385 bytes, 16384 are the most":    func(n *notice.Notice) { n.Data[0].Value = strings.Repeat("x", notice.MaxFieldText+1) },
-		"labels: it has 33 labels, 32 are the most":           func(n *notice.Notice) { n.Labels["more"] = "" },
-		"labels.laa: it has 501 characters, 500 are the most": func(n *notice.Notice) { n.Labels["laa"] = strings.Repeat("x", notice.MaxLabel+1) },
+		"texts: it has 33 languages; at most 32 are allowed":         func(n *notice.Notice) { n.Texts["zh"] = notice.Text{} },
+		"data.bin: it has 16385 bytes; at most 16384 are allowed":    func(n *notice.Notice) { n.Data[0].Value = strings.Repeat("x", notice.MaxFieldText+1) },
+		"labels: it has 33 labels; at most 32 are allowed":           func(n *notice.Notice) { n.Labels["more"] = "" },
+		"labels.laa: it has 501 characters; at most 500 are allowed": func(n *notice.Notice) { n.Labels["laa"] = strings.Repeat("x", notice.MaxLabel+1) },
 		"labels.a b: a label is named with letters, digits, _ . and -, at most 64, a letter or digit first": func(n *notice.Notice) {
 			delete(n.Labels, "laa")
 			n.Labels["a b"] = ""
 		},
-		"priority: 0 is none of 1 to 5":            func(n *notice.Notice) { n.Priority = 0 },
-		"priority: 6 is none of 1 to 5":            func(n *notice.Notice) { n.Priority = 6 },
+		"priority: 0 is not from 1 to 5":           func(n *notice.Notice) { n.Priority = 0 },
+		"priority: 6 is not from 1 to 5":           func(n *notice.Notice) { n.Priority = 6 },
 		"expires: a notice lives from 1s to 3650d": func(n *notice.Notice) { n.ExpiresAt = n.ExpiresAt.Add(1) },
-		"body: it has 262145 bytes of texts, 262144 are the most": func(n *notice.Notice) {
+		"body: it has 262145 bytes of texts; at most 262144 are allowed": func(n *notice.Notice) {
 			n.Texts, n.Data, n.Title, n.Body = nil, nil, "", ""
 			for range 16 {
 				n.Data = append(n.Data, notice.Field{Name: "x", Value: strings.Repeat("x", notice.MaxFieldText-1)})

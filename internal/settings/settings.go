@@ -149,7 +149,7 @@ func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 	calls, err := strconv.Atoi(m[1])
 	if err != nil || calls < 1 || calls > fastestRate {
-		d.Fail(n, CodeRate, fmt.Sprintf("%s is %s: 1 to %d are possible", name, s, fastestRate), "leave it away, or write none, for no limit")
+		d.Fail(n, CodeRate, fmt.Sprintf("%s is %s; it must be 1 to %d", name, s, fastestRate), "leave it out, or write none, for no limit")
 		return
 	}
 	*r = Rate{Calls: calls, Per: rateUnits[m[2]]}
@@ -215,7 +215,7 @@ func (h *Headers) check(d *strictyaml.Decoder, at string, f strictyaml.Field, va
 	case fault != "":
 		return fail(at+": "+fault, hint)
 	case twice:
-		return fail(fmt.Sprintf("%s: headers have no case, so %s is there twice", at, canonical), "remove one")
+		return fail(fmt.Sprintf("%s: upper and lower case do not matter in a header's name, so %s is set twice", at, canonical), "remove one")
 	case !headerValue.MatchString(value):
 		return fail(at+": a header's value has characters up to U+00FF only", "")
 	}

@@ -140,7 +140,7 @@ func (m Matcher) compile(text string) (Matcher, error) {
 		return m, nil
 	}
 	if _, err := regexp.Compile(m.Value); err != nil { // The value must compile alone, so that its brackets cannot close the group that is added below.
-		return Matcher{}, bad(text, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the expressions are those of RE2")
+		return Matcher{}, bad(text, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write a regular expression in the form of RE2")
 	}
 	expr, err := regexp.Compile(`^(?s:` + m.Value + `)$`)
 	if err != nil {

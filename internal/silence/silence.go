@@ -50,9 +50,9 @@ func (s *Silence) Check(now time.Time) error {
 	case len(s.Matchers) == 0:
 		return &Error{FieldMatchers, "there is no matcher", "say what to silence, as in rule=negative-bin-stock"}
 	case len(s.Matchers) > mostMatchers:
-		return &Error{FieldMatchers, fmt.Sprintf("there are more than %d", mostMatchers), ""}
+		return &Error{FieldMatchers, fmt.Sprintf("there are more than %d matchers", mostMatchers), ""}
 	case !slices.ContainsFunc(s.Matchers, func(m Matcher) bool { return !m.fits("") }):
-		return &Error{FieldMatchers, "each of them also matches an empty text, so the silence could match everything", "add one that names a rule, type, warehouse, scope or label, as in warehouse=119240"}
+		return &Error{FieldMatchers, "every matcher also matches an empty text, so the silence could match everything", "add a matcher that names a rule, type, warehouse, scope or label, as in warehouse=119240"}
 	case s.Until.IsZero() && s.Window == nil:
 		return &Error{FieldUntil, "is missing: a silence needs an end", ""}
 	case !s.Until.IsZero() && !s.Until.After(s.From):

@@ -134,15 +134,15 @@ func TestWindowsOverChangesOfTheClock(t *testing.T) {
 func TestBadSilences(t *testing.T) {
 	t.Parallel()
 	for field, change := range map[string]func(*Silence){
-		"matchers: there is no matcher":       func(s *Silence) { s.Matchers = nil },
-		"matchers: there are more than":       func(s *Silence) { s.Matchers = make([]Matcher, mostMatchers+1) },
-		"matchers: each of them also matches": func(s *Silence) { s.Matchers = matchers(t, "rule=~.*", "area!=x", "scope=") },
-		"until: is missing":                   func(s *Silence) { s.Until = time.Time{} },
-		"until: is not after from":            func(s *Silence) { s.Until = s.From },
-		"until: has passed":                   func(s *Silence) { s.From, s.Until = noon.Add(-2*time.Hour), noon.Add(-time.Hour) },
-		"comment: is longer":                  func(s *Silence) { s.Comment = strings.Repeat("x", longestText+1) },
-		"comment: is not valid text":          func(s *Silence) { s.Comment = "\xff" },
-		"author: is longer":                   func(s *Silence) { s.Author = strings.Repeat("x", longestText+1) },
+		"matchers: there is no matcher":        func(s *Silence) { s.Matchers = nil },
+		"matchers: there are more than":        func(s *Silence) { s.Matchers = make([]Matcher, mostMatchers+1) },
+		"matchers: every matcher also matches": func(s *Silence) { s.Matchers = matchers(t, "rule=~.*", "area!=x", "scope=") },
+		"until: is missing":                    func(s *Silence) { s.Until = time.Time{} },
+		"until: is not after from":             func(s *Silence) { s.Until = s.From },
+		"until: has passed":                    func(s *Silence) { s.From, s.Until = noon.Add(-2*time.Hour), noon.Add(-time.Hour) },
+		"comment: is longer":                   func(s *Silence) { s.Comment = strings.Repeat("x", longestText+1) },
+		"comment: is not valid text":           func(s *Silence) { s.Comment = "\xff" },
+		"author: is longer":                    func(s *Silence) { s.Author = strings.Repeat("x", longestText+1) },
 	} {
 		s := Silence{Matchers: matchers(t, "rule=x", "area=~.*"), From: noon, Until: noon.Add(time.Hour)}
 		if err := s.Check(noon); err != nil {

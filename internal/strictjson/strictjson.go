@@ -14,7 +14,7 @@ import (
 // Messages of faults that callers may want to distinguish.
 const (
 	Unexpected = "unexpected property"
-	Repeated   = "the member is there twice"
+	Repeated   = "the member occurs twice"
 )
 
 // Error says what is wrong with a text, and where.
@@ -65,7 +65,7 @@ func failure(text []byte, err error) error {
 	switch {
 	case errors.Is(semantic.Err, json.ErrUnknownName):
 	case semantic.JSONKind != 0 && semantic.Err == nil:
-		e.Message = "it cannot be " + kindName(semantic.JSONKind)
+		e.Message = "the value must not be " + kindName(semantic.JSONKind)
 	case semantic.Err != nil:
 		e.Message = semantic.Err.Error()
 	default:
@@ -80,9 +80,9 @@ func SyntaxMessage(e *jsontext.SyntacticError) string {
 	case errors.Is(e.Err, jsontext.ErrDuplicateName):
 		return Repeated
 	case e.Err == nil:
-		return "this is no JSON"
+		return "the text is not valid JSON"
 	}
-	return "this is no JSON: " + strings.TrimPrefix(e.Err.Error(), "jsontext: ") + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
+	return "the text is not valid JSON: " + strings.TrimPrefix(e.Err.Error(), "jsontext: ") + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
 }
 
 func kindName(k jsontext.Kind) string {

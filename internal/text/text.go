@@ -46,9 +46,9 @@ type Fault struct { //nolint:errname // as JSONFault
 // Error names the character and its place.
 func (f *Fault) Error() string {
 	if f.broken {
-		return fmt.Sprintf("it has %s at character %d, and is a text of one line", f.Name, f.Place)
+		return fmt.Sprintf("it has %s at character %d; the text must be one line", f.Name, f.Place)
 	}
-	return fmt.Sprintf("it has %s at character %d, which no text may have", f.Name, f.Place)
+	return fmt.Sprintf("it has %s at character %d; no text may have this character", f.Name, f.Place)
 }
 
 // Check returns the first fault of a text, or nil where the text has the shape.

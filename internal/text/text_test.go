@@ -54,12 +54,12 @@ func TestCheckTakesWhatThePolicySays(t *testing.T) {
 func TestFaultSaysWhatAndWhere(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]string{
-		"货位\x00":       "it has U+0000 (NULL) at character 3, which no text may have",
-		"\x9b is no A": "it has the byte 0x9B, which is no UTF-8, at character 1, which no text may have",
-		"ab\u009b":     "it has U+009B (CONTROL SEQUENCE INTRODUCER) at character 3, which no text may have",
-		"a\u202eb":     "it has U+202E (RIGHT-TO-LEFT OVERRIDE) at character 2, which no text may have",
-		"a\u2069":      "it has U+2069 (POP DIRECTIONAL ISOLATE) at character 2, which no text may have",
-		"a\nb":         "it has U+000A (LINE FEED) at character 2, and is a text of one line",
+		"货位\x00":       "it has U+0000 (NULL) at character 3; no text may have this character",
+		"\x9b is no A": "it has the byte 0x9B, which is no UTF-8, at character 1; no text may have this character",
+		"ab\u009b":     "it has U+009B (CONTROL SEQUENCE INTRODUCER) at character 3; no text may have this character",
+		"a\u202eb":     "it has U+202E (RIGHT-TO-LEFT OVERRIDE) at character 2; no text may have this character",
+		"a\u2069":      "it has U+2069 (POP DIRECTIONAL ISOLATE) at character 2; no text may have this character",
+		"a\nb":         "it has U+000A (LINE FEED) at character 2; the text must be one line",
 	} {
 		if got := text.Check(s, text.Line).Error(); got != want {
 			t.Errorf("%+q: %s\nwant %s", s, got, want)
@@ -162,8 +162,8 @@ func TestCheckJSON(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
 		`{"title":"Bin A-01 货位 — \"x\" \\ \/"}`:           "",
-		`{"title":"a\u0000"}`:                             "title: it has U+0000 (NULL) at character 2, which no text may have",
-		`{"title":"a\nb"}`:                                "title: it has U+000A (LINE FEED) at character 2, and is a text of one line",
+		`{"title":"a\u0000"}`:                             "title: it has U+0000 (NULL) at character 2; no text may have this character",
+		`{"title":"a\nb"}`:                                "title: it has U+000A (LINE FEED) at character 2; the text must be one line",
 		`{"body":"a\r\n\tb"}`:                             "",
 		`{"body":"a\rb"}`:                                 "body: it has U+000D",
 		`{"notes":["a\nb","c\u0008"]}`:                    "notes[1]: it has U+0008 (BACKSPACE)",

@@ -15,7 +15,7 @@ const (
 // DrainForm says whether a node goes out of service.
 type DrainForm struct {
 	XMLName xml.Name   `json:"-" xml:"drain"`
-	Node    string     `json:"node" xml:"node" doc:"the node that answers; the state is its own"`
+	Node    string     `json:"node" xml:"node" doc:"the node that answers, and whose state this is"`
 	State   string     `json:"state" xml:"state" enum:"in_service,draining,drained" doc:"draining: the node begins nothing new, finishes its runs and gives its lanes back; drained: streams and polls that waited have ended, too, and the process can be stopped"`
 	Since   *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"when the drain began"`
 }

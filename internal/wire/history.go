@@ -27,7 +27,7 @@ type HistoryShareForm struct {
 type HistoryPointForm struct {
 	Start   time.Time           `json:"start" xml:"start,attr"`
 	Notices int64               `json:"notices" xml:"notices,attr" doc:"number of notices that were made"`
-	Urgent  int64               `json:"urgent" xml:"urgent,attr" doc:"those of the notices that have priority 4 or 5"`
+	Urgent  int64               `json:"urgent" xml:"urgent,attr" doc:"number of these notices with priority 4 or 5"`
 	Samples int                 `json:"samples" xml:"samples,attr" doc:"number of samples behind the other values; 0 = no node took a sample"`
 	Looked  *HistoryFiguresForm `json:"looked,omitempty" xml:"looked,omitempty" doc:"the values from the samples"`
 }

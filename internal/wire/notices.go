@@ -20,9 +20,9 @@ type FoundNoticesForm struct {
 type FoundForm struct {
 	XMLName  xml.Name           `json:"-" xml:"found"`
 	Notices  []FoundNoticeForm  `json:"notices" xml:"notices>notice" doc:"the latest first" nullable:"false"`
-	Findings []FoundFindingForm `json:"findings" xml:"findings>finding" doc:"open findings; those whose whole key equals the text come first" nullable:"false"`
+	Findings []FoundFindingForm `json:"findings" xml:"findings>finding" doc:"open findings; a finding whose whole key equals the text comes first" nullable:"false"`
 	Items    []FoundItemForm    `json:"items" xml:"items>item" doc:"the items with the latest push first" nullable:"false"`
-	More     []string           `json:"more" xml:"more>kind" doc:"kinds of which there may be more: notices, findings, items" nullable:"false"`
+	More     []string           `json:"more" xml:"more>kind" doc:"kinds that may have more results: notices, findings, items" nullable:"false"`
 }
 
 // Add records in More that there may be more results of a kind. If all is true, the list of the kind is complete, and
@@ -219,7 +219,7 @@ type SendNoticeForm struct {
 	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name, in addition to the labels of the type"`
 	Expires    string                  `json:"expires,omitempty" doc:"lifetime of the notice in s, m, h, d; the retention of the type by default" example:"24h"`
 	Recipients []string                `json:"recipients,omitempty" nullable:"false" doc:"user:<id> or role:<id>; by default all subscribers of the type in the warehouse"`
-	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"sinks of the notice; by default those of the type, or else the inbox"`
+	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"sinks of the notice; by default the sinks of the type, or else the inbox"`
 }
 
 // SendTextForm is a translation of title and body.

@@ -192,7 +192,7 @@ type EffectForm struct {
 	Keep      KeysForm  `json:"keep" xml:"keep" doc:"findings with a notice that stay open in the draft and that the running version ends"`
 	Drop      KeysForm  `json:"drop" xml:"drop" doc:"pending findings that the draft drops; for mode event, rows that make no notice in the draft"`
 	Unchanged KeysForm  `json:"unchanged" xml:"unchanged"`
-	Again     KeysForm  `json:"again" xml:"again" doc:"findings with a notice of which only the draft makes another one. These findings also count in one of the other lists"`
+	Again     KeysForm  `json:"again" xml:"again" doc:"findings with a notice for which only the draft makes another notice. These findings also count in one of the other lists"`
 }
 
 // SideForm is the result of one version in an EffectForm: the running version or the draft.

@@ -241,7 +241,7 @@ type OpForm struct {
 	Op string `json:"op" enum:"ack,nack,release,extend,suspend,store,finish,assign,remove,requeue,set"`
 	ID string `json:"id" doc:"id of the item"`
 	OpFields
-	Worker *string `json:"worker,omitempty" doc:"for assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it"`
+	Worker *string `json:"worker,omitempty" doc:"for assign: the only worker that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it"`
 	Force  bool    `json:"force,omitempty" doc:"for remove: remove the item even while it is leased"`
 }
 
@@ -260,7 +260,7 @@ type OpFields struct {
 // ItemOpForm is an operation on the item of the path.
 type ItemOpForm struct {
 	OpFields
-	Worker *string `json:"worker,omitempty" doc:"device of the token's subject that does the operation, for the trace. For assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it"`
+	Worker *string `json:"worker,omitempty" doc:"device of the token's subject that does the operation, for the trace. For assign: the only worker that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it"`
 	Test   bool    `json:"test,omitempty" doc:"true where the item is in the test twin"`
 }
 

@@ -22,7 +22,7 @@ type RewoundScopeForm struct {
 	Scope     string            `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
 	Watermark []MarkForm        `json:"watermark" xml:"watermark>column" nullable:"false" doc:"before is null where the rule has not run yet"`
 	Moved     bool              `json:"moved" xml:"moved"`
-	Error     string            `json:"error,omitempty" xml:"error,omitempty" doc:"why the watermark was not moved, although that of another scope was"`
+	Error     string            `json:"error,omitempty" xml:"error,omitempty" doc:"why the watermark was not moved, although the watermark of another scope was moved"`
 	Follows   *RewindCountsForm `json:"follows,omitempty" xml:"follows,omitempty" doc:"of a dry run: the counts of the next firing, if it came now"`
 }
 

@@ -170,8 +170,8 @@ type RuleSource struct {
 	Line     int           `json:"line" xml:"line" doc:"line in the file where the text begins, from 1"`
 	Text     string        `json:"text" xml:"text" doc:"the rule's entry, as its file had it when the node loaded it, with indentation and comments. The defaults of the file are not part of it"`
 	Version  string        `json:"version" xml:"version" doc:"hash of the rules that the answering node runs"`
-	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"problems of the running rule: why it is not verified, and what to check. Lines and columns are those of the file" nullable:"false"`
-	Warnings []FileProblem `json:"warnings" xml:"warnings>warning" doc:"warnings as from rules check --source: the rule runs, but probably not as its author meant. Lines and columns are those of the file. A warning is left out where its source does not answer within two seconds" nullable:"false"`
+	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"problems of the running rule: why it is not verified, and what to check. Lines and columns refer to the file" nullable:"false"`
+	Warnings []FileProblem `json:"warnings" xml:"warnings>warning" doc:"warnings as from rules check --source: the rule runs, but probably not as its author meant. Lines and columns refer to the file. A warning is left out where its source does not answer within two seconds" nullable:"false"`
 	Disk     *DiskSource   `json:"disk,omitempty" xml:"disk,omitempty" doc:"present where the file on the node's disk has another text: the node refused an edit, or the rule is gone. Only callers who see all warehouses get it"`
 	Scopes   []string      `json:"-" xml:"-"`
 }

@@ -171,7 +171,7 @@ type NoticeCountsForm struct {
 type NoticeHourForm struct {
 	Start  time.Time `json:"start" xml:"start,attr"`
 	Count  int64     `json:"count" xml:"count,attr"`
-	Urgent int64     `json:"urgent" xml:"urgent,attr" doc:"those of the notices that have priority 4 or 5"`
+	Urgent int64     `json:"urgent" xml:"urgent,attr" doc:"number of these notices with priority 4 or 5"`
 }
 
 // FindingCountForm is the number of open findings in one warehouse.

@@ -865,7 +865,7 @@ type ItemOp struct {
 	// Test true where the item is in the test twin
 	Test *bool `json:"test,omitempty"`
 
-	// Worker device of the token's subject that does the operation, for the trace. For assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it
+	// Worker device of the token's subject that does the operation, for the trace. For assign: the only worker that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it
 	Worker *string `json:"worker,omitempty"`
 }
 
@@ -1068,7 +1068,7 @@ type Notice struct {
 	Acked bool   `json:"acked"`
 	Body  string `json:"body"`
 
-	// Count findings that it stands for
+	// Count number of findings that the notice reports
 	Count int64 `json:"count"`
 
 	// CreateTime createdAt in ms since 1970
@@ -1078,7 +1078,7 @@ type Notice struct {
 	// Data the typed fields; decimals and times are strings
 	Data map[string]interface{} `json:"data"`
 
-	// Episode names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read
+	// Episode identifies the episode of a finding, or the request that sent the notice; compare it, do not parse it
 	Episode string `json:"episode"`
 
 	// ExpireTime seconds of life
@@ -1093,7 +1093,7 @@ type Notice struct {
 	Labels map[string]string `json:"labels"`
 	Modal  NoticeModal       `json:"modal"`
 
-	// Order decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given
+	// Order order of the items that queues make from the notice, within the priority; the lowest is served first; absent: none was given
 	Order *string `json:"order,omitempty"`
 
 	// Priority 5 is the highest
@@ -1210,7 +1210,7 @@ type Op struct {
 	// Priority for set: new priority; 5 is served first
 	Priority *int64 `json:"priority,omitempty"`
 
-	// Worker for assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it
+	// Worker for assign: the only worker that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it
 	Worker *string `json:"worker,omitempty"`
 }
 
@@ -1459,7 +1459,7 @@ type SendNotice struct {
 	// Examples: {"bin":"A-01","qty":"-3"}
 	Data *map[string]interface{} `json:"data,omitempty"`
 
-	// Deliver sinks of the notice; by default those of the type, or else the inbox
+	// Deliver sinks of the notice; by default the sinks of the type, or else the inbox
 	Deliver *[]Deliver `json:"deliver,omitempty"`
 
 	// Expires lifetime of the notice in s, m, h, d; the retention of the type by default

@@ -158,7 +158,7 @@ class Follower {
   private async reset(reset: Reset): Promise<void> {
     if (this.options.onReset) return this.options.onReset(reset);
     console.warn(
-      `tallyman: the cursor is no longer valid (${reset.reason}, missed: ${reset.missed ?? "unknown"}); the notices of the last three days come again, without those that were handled`,
+      `tallyman: the cursor is no longer valid (${reset.reason}, missed: ${reset.missed ?? "unknown"}); the notices of the last three days come again, without the notices that were handled`,
     );
   }
 

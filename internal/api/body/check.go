@@ -54,7 +54,7 @@ func (s *Schema) Read(src []byte) ([]byte, []Fault) {
 		return nil, []Fault{{At: c.at(syntax.JSONPointer), Message: strictjson.SyntaxMessage(syntax), Syntax: true}}
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, []Fault{{At: "body", Message: "this is no JSON: " + err.Error(), Syntax: true}}
+		return nil, []Fault{{At: "body", Message: "the body is not JSON: " + err.Error(), Syntax: true}}
 	}
 	return c.quoted(src), c.faults
 }
@@ -122,7 +122,7 @@ func (c *checker) end() error {
 	if err != nil {
 		return err
 	}
-	c.faults = []Fault{{At: "body", Message: "this is no JSON: something follows the value", Syntax: true}}
+	c.faults = []Fault{{At: "body", Message: "the body is not JSON: something follows the value", Syntax: true}}
 	return errEnough
 }
 

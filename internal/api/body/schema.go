@@ -112,7 +112,7 @@ func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema)
 // fillMembers compiles the members of an object.
 func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *Schema) error {
 	if len(s.Properties) > mostMembers {
-		return fmt.Errorf("%s: it has %d members, %d are the most", at, len(s.Properties), mostMembers)
+		return fmt.Errorf("%s: it has %d members; at most %d are allowed", at, len(s.Properties), mostMembers)
 	}
 	out.members = make(map[string]member, len(s.Properties))
 	for _, name := range append(slices.Clone(s.Required), others(s)...) {

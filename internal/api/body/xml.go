@@ -61,7 +61,7 @@ func syntaxFault(err error) *Fault {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("there is no element")
 	}
-	return &Fault{At: "body", Message: "this is no XML: " + err.Error(), Syntax: true}
+	return &Fault{At: "body", Message: "the body is not XML: " + err.Error(), Syntax: true}
 }
 
 // xmlReader reads XML and writes JSON.

@@ -55,7 +55,7 @@ func (h *Handlers) retryDelivery(ctx context.Context, in *retryInput) (*delivery
 		case d.State == ledger.DeliverySent:
 			return "it was sent"
 		case d.Node != "":
-			return "node " + d.Node + " has it in hand now"
+			return "node " + d.Node + " holds the delivery now"
 		case d.State == ledger.DeliveryPending && d.Strategy == nil:
 			return "it is pending, and is tried until it succeeds"
 		case !d.Expires.IsZero() && d.Expires.Before(h.deps.Now()) && (d.Strategy == nil || d.Strategy.Until == ""):

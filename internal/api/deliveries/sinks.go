@@ -26,7 +26,7 @@ type (
 
 func (h *Handlers) registerSinks(operations huma.API) {
 	list := api.Operation("list-sinks", http.MethodGet, "/sinks", "deliveries", "List the sinks and their state")
-	list.Description = "Deliveries are counted over all nodes. Breaker, limits and errors are those of the node that answers."
+	list.Description = "Deliveries are counted over all nodes. Breaker, limits and errors come from the node that answers."
 	huma.Register(operations, list, h.listSinks)
 	huma.Register(operations, api.Operation("get-sink", http.MethodGet, "/sinks/{sink}", "deliveries", "Show a sink and its state"), h.getSink)
 }

@@ -80,7 +80,7 @@ func NewNode(ask func(ctx context.Context) NodeState) *Node {
 			[]string{"queue"}, nil),
 		term: prometheus.NewDesc(namespace+"_clock_term", "Number of times the clock of the ledger went back by more than 5 s.", nil, nil),
 		ahead: prometheus.NewDesc(namespace+"_clock_unconfirmed_seconds",
-			"By how much the clock of the ledger went ahead while nodes ran, until an operator confirms it; 0 = nothing is to be confirmed.", nil, nil),
+			"By how much the clock of the ledger went ahead while nodes ran, until an operator confirms it; 0 = the clock needs no confirmation.", nil, nil),
 		fails:  prometheus.NewDesc(namespace+"_list_failing", "1 while the query of a source gives no good list, by list (subscriptions or scopes) and by name (of the source or of the rule). Of the whole cluster.", []string{"list", "name"}, nil),
 		holds:  prometheus.NewDesc(namespace+"_list_waiting", "1 while a list waits for an operator because the list is empty or removes more than half, by list and name. Of the whole cluster.", []string{"list", "name"}, nil),
 		listed: prometheus.NewDesc(namespace+"_list_answered_timestamp_seconds", "When the query last gave a list, by list and name; 0 = never. Of the whole cluster.", []string{"list", "name"}, nil),

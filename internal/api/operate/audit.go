@@ -39,7 +39,7 @@ func (h *Handlers) registerAudit(operations huma.API) {
 // listAudit answers GET /audit. A record belongs to no warehouse, so the token must be for all warehouses.
 func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
 	if !auth.From(ctx).Everywhere() {
-		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
+		return nil, api.Denied(wire.CodeWarehouseDenied, "the audit covers all warehouses, and your token does not")
 	}
 	f, prob := in.parse(h.deps.Silences.Now())
 	if prob != nil {

@@ -39,7 +39,7 @@ func (h *Handlers) registerClock(operations huma.API) {
 		"nodes run, the nodes do not use the new time until an operator confirms it."
 	huma.Register(operations, get, h.getClock)
 	confirm := api.Operation("confirm-clock", http.MethodPost, "/clock/confirm", "service", "Confirm a ledger's clock that went ahead")
-	confirm.Description = "From then on all nodes use the new time. What has expired by that time expires. Firings that are due by that time run as catch_up of each rule says."
+	confirm.Description = "From then on all nodes use the new time. Everything that expires before the new time expires at once. Firings that are due by that time run as catch_up of each rule says."
 	huma.Register(operations, confirm, h.confirmClock)
 }
 

@@ -43,7 +43,7 @@ func (h *Handlers) registerSilences(operations huma.API) {
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, h.createSilence)
 	huma.Register(operations, api.Operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
-		"End a silence now; one that is over stays as it is"), h.expireSilence)
+		"End a silence now; a silence that is over stays as it is"), h.expireSilence)
 }
 
 // listSilences answers GET /silences with the silences that may concern the caller's warehouses.
@@ -305,7 +305,7 @@ func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.
 	}
 	switch {
 	case f.Until != nil && f.For != "":
-		return s, bodyFault("for", "until says when it ends already")
+		return s, bodyFault("for", "until already says when the end is; give for or until")
 	case f.Until != nil:
 		s.Until = f.Until.UTC().Truncate(time.Microsecond)
 	case f.For != "":

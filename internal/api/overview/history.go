@@ -33,8 +33,8 @@ const maxTypes = 100
 func (h *Handlers) registerHistory(operations huma.API) {
 	get := api.Operation("overview-history", http.MethodGet, "/overview/history", "operations", "Show notices, findings, ages and lateness over time")
 	get.Description = "The points are one minute long for the last two hours, ten minutes for the last 25 hours, and one hour for the last 31 days. One node takes a sample " +
-		"each minute. A point without samples has only notices, because no node took a sample then. Rules, notices, findings and items are those of the token's " +
-		"warehouses."
+		"each minute. A point without samples has only notices, because no node took a sample then. The answer has only the rules, notices, findings and items of the " +
+		"token's warehouses."
 	huma.Register(operations, get, h.history)
 }
 

@@ -101,8 +101,8 @@ type (
 func (h *Handlers) registerOverview(operations huma.API) {
 	get := api.Operation("overview", http.MethodGet, "/overview", "operations", "Show the state of the whole system at a glance")
 	get.Description = "The answer has rules by health, notices by hour, findings by warehouse, queues, sinks, nodes and dependencies. A node reads these facts at most every " +
-		"two seconds, for all callers together. It answers even where it cannot read some parts. Rules, notices, findings and items are those of the token's " +
-		"warehouses; sinks have no warehouses."
+		"two seconds, for all callers together. The node answers even where it cannot read some parts. The answer has only the rules, notices, findings and items of the " +
+		"token's warehouses; sinks have no warehouses."
 	huma.Register(operations, get, h.overview)
 }
 

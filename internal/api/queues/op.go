@@ -154,11 +154,11 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Probl
 func leasedHint(kind item.OpKind) string {
 	switch n := needsOf(kind); {
 	case n.attempt != refused:
-		return "name the attempt, or wait until it is done"
+		return "name the attempt, or wait until the worker has finished the item"
 	case n.force != refused:
-		return "force takes it away all the same"
+		return "use force to remove the item now"
 	}
-	return "wait until it is done, or until its lease ends"
+	return "wait until the worker has finished the item, or until the lease ends"
 }
 
 func newResultForm(r *item.Result) wire.ResultForm {
@@ -212,9 +212,9 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	check := func(field string, n need, given bool) {
 		switch {
 		case n == refused && given:
-			faults = append(faults, wire.Fault{Location: field, Message: "it means nothing for " + f.Op})
+			faults = append(faults, wire.Fault{Location: field, Message: f.Op + " does not use this field"})
 		case n == needed && !given:
-			faults = append(faults, wire.Fault{Location: field, Message: f.Op + " needs it"})
+			faults = append(faults, wire.Fault{Location: field, Message: f.Op + " needs this field"})
 		}
 	}
 	check("attempt", n.attempt, f.Attempt > 0)
@@ -228,7 +228,7 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	case f.Days > 0 && op.Kind != item.Store:
 		check("days", refused, true)
 	case f.Days > 0 && f.Delay != "":
-		faults = append(faults, wire.Fault{Location: "days", Message: "it is another way to say delay: give one of them"})
+		faults = append(faults, wire.Fault{Location: "days", Message: "days and delay both set how long: give one of the two"})
 	}
 	if field, text := spanOf(f); text != "" {
 		var err error
@@ -246,7 +246,7 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 			op.Set.Order = &order
 		}
 		if f.Priority == 0 && f.Order == nil {
-			faults = append(faults, wire.Fault{Location: "priority", Message: "set needs it, or order, or both"})
+			faults = append(faults, wire.Fault{Location: "priority", Message: "set needs priority, order, or both"})
 		}
 	}
 	op.Delay += time.Duration(f.Days) * 24 * time.Hour

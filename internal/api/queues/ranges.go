@@ -29,7 +29,7 @@ type (
 
 func (h *Handlers) registerRanges(operations huma.API) {
 	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Remove a range of items")
-	remove.Description = "The ranks are those of the state's list at this moment. Read the list right before the call, and pause the queue if its items move."
+	remove.Description = "The ranks are the ranks in the list of the state at this moment. Read the list right before the call, and pause the queue if its items move."
 	huma.Register(operations, remove, h.removeRange)
 	requeue := api.Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
 	requeue.Description = "The call requeues the named items, or all dead items that are not withheld. Their failures are counted from zero again."
@@ -70,7 +70,7 @@ func (h *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeue
 	}
 	f := &in.Body
 	if f.All == (len(f.IDs) > 0) {
-		return nil, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "give ids or all, but not both"}})
 	}
 	out := &requeuedOutput{}
 	if f.All {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -114,9 +115,9 @@ func (h *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state
 	s.Reason = ask.Reason
 	switch {
 	case utf8.RuneCountInString(ask.Reason) > api.MaxReason:
-		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "reason: it is too long")
+		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "reason: at most "+strconv.Itoa(api.MaxReason)+" characters are allowed")
 	case ask.Until != nil && ask.For != "":
-		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: until says when the switch ends already")
+		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: until already says when the end is; give for or until")
 	case ask.Until != nil:
 		s.Until = ask.Until.UTC().Truncate(time.Microsecond)
 	case ask.For != "":

@@ -124,7 +124,7 @@ type sourceOutput struct{ Body *wire.RuleSource }
 
 func (h *Handlers) registerRuleSource(operations huma.API) {
 	op := api.Operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show the text of a rule")
-	op.Description = "The text is that of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token " +
+	op.Description = "The text is the text of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token " +
 		"allows all scopes of the rule."
 	huma.Register(operations, op, h.ruleSource)
 }

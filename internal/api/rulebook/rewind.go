@@ -107,7 +107,7 @@ func (h *Handlers) rewindFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.As(err, &position):
 		return wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "to: "+err.Error())
 	case errors.Is(err, rewind.ErrNoWatermark):
-		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNoWatermark, err.Error()+" that could be moved; only rules with probe.watermark have one")
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNoWatermark, err.Error()+"; only rules with probe.watermark have a watermark")
 	case errors.Is(err, engine.ErrRunning):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleBusy, err.Error()+"; try again when it has ended, or disable the rule first")
 	}

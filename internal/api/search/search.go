@@ -100,7 +100,7 @@ func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoti
 
 func (h *Handlers) registerSearch(operations huma.API) {
 	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger")
-	search.Description = "For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: those of the rule, or " +
+	search.Description = "For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: the notices of the rule, or " +
 		"else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has " +
 		"read."
 	huma.Register(operations, search, h.searchNotices)
@@ -147,7 +147,7 @@ func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		return asked, nil
 	}
 	if len(who.Warehouses) == 0 {
-		return nil, api.Denied(wire.CodeWarehouseDenied, "notices are of warehouses"+api.Yours(nil))
+		return nil, api.Denied(wire.CodeWarehouseDenied, "the search needs a warehouse"+api.Yours(nil))
 	}
 	return slices.Clone(who.Warehouses), nil
 }

@@ -49,7 +49,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 			s.add(wire.CodeUnknownSink, where+"sink", "there is no sink "+policy.Quote(d.Sink)+"; there are "+strings.Join(slices.Sorted(maps.Keys(s.targets)), ", "))
 			continue
 		case seen[d.Sink]:
-			s.add(wire.CodeInvalidBody, where+"sink", "a notice goes to a sink once; "+d.Sink+" is there before")
+			s.add(wire.CodeInvalidBody, where+"sink", "sink "+d.Sink+" is named twice; a notice goes to a sink once")
 		}
 		seen[d.Sink] = true
 		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach, Address: s.addresses[d.Sink]}
@@ -59,7 +59,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 		targets[i].Strategy = s.strategy(where, d, kind, expires)
 	}
 	if len(recipients) > 0 && !asked {
-		s.add(wire.CodeInvalidBody, at+"recipients", "none of the sinks has recipients: leave them out, or deliver to "+s.inbox())
+		s.add(wire.CodeInvalidBody, at+"recipients", "no sink of the notice has recipients: leave recipients out, or deliver to "+s.inbox())
 	}
 	return targets
 }
@@ -142,7 +142,7 @@ func (s *noticeMaker) notForLane(at string, d *wire.DeliverForm, kind TargetKind
 			what = "a queue"
 		}
 		s.add(wire.CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
-			"delayed and timed, and what goes with them, and until are for push channels: leave them out")
+			"the strategies delayed and timed, and the fields delay, at, within, retry, unless and until, are for push channels: leave them out")
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *noticeMaker) onlyWith(at string, d *wire.DeliverForm, kind delivery.Str
 	}
 	for _, field := range slices.Sorted(maps.Keys(given)) {
 		if given[field] {
-			s.add(wire.CodeInvalidBody, at+field, "it means nothing without strategy "+string(kind))
+			s.add(wire.CodeInvalidBody, at+field, "only strategy "+string(kind)+" uses this field")
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 	case d.Delay == "" && d.At == "":
 		s.add(wire.CodeInvalidBody, at+"delay", "strategy delayed needs delay or at")
 	case d.Delay != "" && d.At != "":
-		s.add(wire.CodeInvalidBody, at+"at", "it is another way to say delay: give one of them")
+		s.add(wire.CodeInvalidBody, at+"at", "at and delay both set the time of the first attempt: give one of the two")
 	case d.Delay != "":
 		if delay, err = api.ParseSpan(d.Delay); err != nil {
 			s.add(wire.CodeInvalidBody, at+"delay", err.Error())
@@ -176,7 +176,7 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
 			s.add(wire.CodeInvalidBody, at+"at", "the value must be a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
 		} else if when.Sub(s.now) > deliver.MostDelay {
-			s.add(wire.CodeInvalidBody, at+"at", "it is more than 366d ahead")
+			s.add(wire.CodeInvalidBody, at+"at", "the time is more than 366d ahead")
 		}
 		when = when.UTC().Truncate(time.Microsecond)
 	}
@@ -186,7 +186,7 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 // within parses how long a timed delivery is tried.
 func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	if d.Within == "" {
-		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs it")
+		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs within")
 		return 0
 	}
 	within, err := api.ParseSpan(d.Within)

@@ -98,9 +98,9 @@ func (s *noticeMaker) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 	typ, ok := s.types[f.Type]
 	switch {
 	case f.Type == "":
-		s.add(wire.CodeInvalidBody, at+"type", "it is needed, or typeId")
+		s.add(wire.CodeInvalidBody, at+"type", "type or typeId is needed")
 	case catalog.Reserved(f.Type):
-		s.add(wire.CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends of it")
+		s.add(wire.CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends notices of this type")
 	case !ok:
 		s.add(wire.CodeUnknownType, at+"type", "the catalogue has no type "+policy.Quote(f.Type))
 	}
@@ -188,7 +188,7 @@ func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type)
 		isNull := given && bytes.Equal(raw, []byte("null"))
 		switch {
 		case field.Required && (!given || isNull):
-			s.add(wire.CodeInvalidBody, at+"."+name, typ.Code+" needs it")
+			s.add(wire.CodeInvalidBody, at+"."+name, "type "+typ.Code+" needs this field")
 		case isNull:
 			out = append(out, notice.Field{Name: name})
 		case given:

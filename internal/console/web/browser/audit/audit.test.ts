@@ -95,7 +95,7 @@ test("those who do not see all warehouses are told so in the server's words", as
   });
   const { page, faults } = await shared.open("/audit", { token });
   faults.expect(/status of 403/);
-  await page.getByText("the records are of all warehouses, and your token is not").waitFor();
+  await page.getByText("the audit covers all warehouses, and your token does not").waitFor();
   expect(await page.getByRole("search").count()).toBe(0);
 });
 

@@ -55,7 +55,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm a ledger's clock that went ahead
-         * @description From then on all nodes use the new time. What has expired by that time expires. Firings that are due by that time run as catch_up of each rule says.
+         * @description From then on all nodes use the new time. Everything that expires before the new time expires at once. Firings that are due by that time run as catch_up of each rule says.
          */
         post: operations["confirm-clock"];
         delete?: never;
@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * Search the notices of the ledger
-         * @description For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: those of the rule, or else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has read.
+         * @description For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: the notices of the rule, or else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has read.
          */
         get: operations["search-notices"];
         put?: never;
@@ -493,7 +493,7 @@ export interface paths {
         };
         /**
          * Show the state of the whole system at a glance
-         * @description The answer has rules by health, notices by hour, findings by warehouse, queues, sinks, nodes and dependencies. A node reads these facts at most every two seconds, for all callers together. It answers even where it cannot read some parts. Rules, notices, findings and items are those of the token's warehouses; sinks have no warehouses.
+         * @description The answer has rules by health, notices by hour, findings by warehouse, queues, sinks, nodes and dependencies. A node reads these facts at most every two seconds, for all callers together. The node answers even where it cannot read some parts. The answer has only the rules, notices, findings and items of the token's warehouses; sinks have no warehouses.
          */
         get: operations["overview"];
         put?: never;
@@ -533,7 +533,7 @@ export interface paths {
         };
         /**
          * Show notices, findings, ages and lateness over time
-         * @description The points are one minute long for the last two hours, ten minutes for the last 25 hours, and one hour for the last 31 days. One node takes a sample each minute. A point without samples has only notices, because no node took a sample then. Rules, notices, findings and items are those of the token's warehouses.
+         * @description The points are one minute long for the last two hours, ten minutes for the last 25 hours, and one hour for the last 31 days. One node takes a sample each minute. A point without samples has only notices, because no node took a sample then. The answer has only the rules, notices, findings and items of the token's warehouses.
          */
         get: operations["overview-history"];
         put?: never;
@@ -899,7 +899,7 @@ export interface paths {
         put?: never;
         /**
          * Remove a range of items
-         * @description The ranks are those of the state's list at this moment. Read the list right before the call, and pause the queue if its items move.
+         * @description The ranks are the ranks in the list of the state at this moment. Read the list right before the call, and pause the queue if its items move.
          */
         post: operations["remove-range"];
         delete?: never;
@@ -1240,7 +1240,7 @@ export interface paths {
         };
         /**
          * Show the text of a rule
-         * @description The text is that of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token allows all scopes of the rule.
+         * @description The text is the text of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token allows all scopes of the rule.
          */
         get: operations["get-rule-source"];
         put?: never;
@@ -1426,7 +1426,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a silence now; one that is over stays as it is */
+        /** End a silence now; a silence that is over stays as it is */
         post: operations["expire-silence"];
         delete?: never;
         options?: never;
@@ -1443,7 +1443,7 @@ export interface paths {
         };
         /**
          * List the sinks and their state
-         * @description Deliveries are counted over all nodes. Breaker, limits and errors are those of the node that answers.
+         * @description Deliveries are counted over all nodes. Breaker, limits and errors come from the node that answers.
          */
         get: operations["list-sinks"];
         put?: never;
@@ -1866,7 +1866,7 @@ export interface components {
             body: string;
             /**
              * Format: int64
-             * @description findings that it stands for
+             * @description number of findings that the notice reports
              */
             count: number;
             /** Format: date-time */
@@ -1880,7 +1880,7 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            /** @description names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read */
+            /** @description identifies the episode of a finding, or the request that sent the notice; compare it, do not parse it */
             episode: string;
             /** Format: date-time */
             expiresAt: string;
@@ -1898,7 +1898,7 @@ export interface components {
             };
             /** @enum {string} */
             modal: "silent" | "popup";
-            /** @description decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given */
+            /** @description order of the items that queues make from the notice, within the priority; the lowest is served first; absent: none was given */
             order?: string;
             /**
              * Format: int64
@@ -2324,7 +2324,7 @@ export interface components {
             name: string;
         };
         Drain: {
-            /** @description the node that answers; the state is its own */
+            /** @description the node that answers, and whose state this is */
             node: string;
             /**
              * Format: date-time
@@ -2342,7 +2342,7 @@ export interface components {
             node: string;
         };
         Effect: {
-            /** @description findings with a notice of which only the draft makes another one. These findings also count in one of the other lists */
+            /** @description findings with a notice for which only the draft makes another notice. These findings also count in one of the other lists */
             again: components["schemas"]["Keys"];
             /** @description true where both versions could run; otherwise the lists are empty */
             compared: boolean;
@@ -2465,11 +2465,11 @@ export interface components {
             total: number;
         };
         Found: {
-            /** @description open findings; those whose whole key equals the text come first */
+            /** @description open findings; a finding whose whole key equals the text comes first */
             findings: components["schemas"]["FoundFinding"][];
             /** @description the items with the latest push first */
             items: components["schemas"]["FoundItem"][];
-            /** @description kinds of which there may be more: notices, findings, items */
+            /** @description kinds that may have more results: notices, findings, items */
             more: string[];
             /** @description the latest first */
             notices: components["schemas"]["FoundNotice"][];
@@ -2724,7 +2724,7 @@ export interface components {
             start: string;
             /**
              * Format: int64
-             * @description those of the notices that have priority 4 or 5
+             * @description number of these notices with priority 4 or 5
              */
             urgent: number;
         };
@@ -2850,7 +2850,7 @@ export interface components {
             priority?: number;
             /** @description true where the item is in the test twin */
             test?: boolean;
-            /** @description device of the token's subject that does the operation, for the trace. For assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it */
+            /** @description device of the token's subject that does the operation, for the trace. For assign: the only worker that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it */
             worker?: string;
         };
         Items: {
@@ -3021,7 +3021,7 @@ export interface components {
              * @enum {string}
              */
             level: "debug" | "info" | "warn" | "error";
-            /** @description the node that answers; the level is its own */
+            /** @description the node that answers, and whose level this is */
             node: string;
         };
         LogLevelAsk: {
@@ -3223,7 +3223,7 @@ export interface components {
             body: string;
             /**
              * Format: int64
-             * @description findings that it stands for
+             * @description number of findings that the notice reports
              */
             count: number;
             /** Format: date-time */
@@ -3237,7 +3237,7 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            /** @description names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read */
+            /** @description identifies the episode of a finding, or the request that sent the notice; compare it, do not parse it */
             episode: string;
             /** Format: date-time */
             expiresAt: string;
@@ -3255,7 +3255,7 @@ export interface components {
             };
             /** @enum {string} */
             modal: "silent" | "popup";
-            /** @description decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given */
+            /** @description order of the items that queues make from the notice, within the priority; the lowest is served first; absent: none was given */
             order?: string;
             /**
              * Format: int64
@@ -3299,7 +3299,7 @@ export interface components {
             start: string;
             /**
              * Format: int64
-             * @description those of the notices that have priority 4 or 5
+             * @description number of these notices with priority 4 or 5
              */
             urgent: number;
         };
@@ -3457,7 +3457,7 @@ export interface components {
              * @description for set: new priority; 5 is served first
              */
             priority?: number;
-            /** @description for assign: the only one that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it */
+            /** @description for assign: the only worker that may lease the item, <subject>/<worker>, or <subject> for all workers of the subject, or <worker> where there are no tokens. Empty = any worker may lease it */
             worker?: string;
         };
         OpenFinding: {
@@ -4118,7 +4118,7 @@ export interface components {
             scopes: components["schemas"]["RewoundScope"][];
         };
         RewoundScope: {
-            /** @description why the watermark was not moved, although that of another scope was */
+            /** @description why the watermark was not moved, although the watermark of another scope was moved */
             error?: string;
             /** @description of a dry run: the counts of the next firing, if it came now */
             follows?: components["schemas"]["RewindCounts"];
@@ -4315,14 +4315,14 @@ export interface components {
              * @description line in the file where the text begins, from 1
              */
             line: number;
-            /** @description problems of the running rule: why it is not verified, and what to check. Lines and columns are those of the file */
+            /** @description problems of the running rule: why it is not verified, and what to check. Lines and columns refer to the file */
             problems: components["schemas"]["FileProblem"][];
             rule: string;
             /** @description the rule's entry, as its file had it when the node loaded it, with indentation and comments. The defaults of the file are not part of it */
             text: string;
             /** @description hash of the rules that the answering node runs */
             version: string;
-            /** @description warnings as from rules check --source: the rule runs, but probably not as its author meant. Lines and columns are those of the file. A warning is left out where its source does not answer within two seconds */
+            /** @description warnings as from rules check --source: the rule runs, but probably not as its author meant. Lines and columns refer to the file. A warning is left out where its source does not answer within two seconds */
             warnings: components["schemas"]["FileProblem"][];
         };
         RuleStatus: {
@@ -4533,7 +4533,7 @@ export interface components {
             data?: {
                 [key: string]: unknown;
             };
-            /** @description sinks of the notice; by default those of the type, or else the inbox */
+            /** @description sinks of the notice; by default the sinks of the type, or else the inbox */
             deliver?: components["schemas"]["Deliver"][];
             /**
              * @description lifetime of the notice in s, m, h, d; the retention of the type by default
