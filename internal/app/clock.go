@@ -279,8 +279,8 @@ func unconfirmed(state *ledger.ClockState) error {
 	if state.Withheld == 0 {
 		return nil
 	}
-	return fmt.Errorf("clock_unconfirmed: the ledger's clock went ahead by %s and shows %s; nodes go by the time before, and nothing expires or is pruned by "+
-		"the new one; set the clock of the ledger's server right, or confirm it: tallyman clock confirm",
+	return fmt.Errorf("clock_unconfirmed: the ledger's clock went ahead by %s and shows %s; nodes use the earlier time, and nothing expires or is pruned by "+
+		"the new time; set the clock of the ledger's server right, or confirm the new time: tallyman clock confirm",
 		state.Withheld.Round(time.Second), state.Machine.UTC().Format(time.RFC3339))
 }
 

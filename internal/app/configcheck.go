@@ -133,5 +133,5 @@ func templateProblem(err error) (problem.Problem, bool) {
 	if lines := strings.Split(string(src), "\n"); line >= 1 && line <= len(lines) {
 		text = lines[line-1]
 	}
-	return problem.At(m[1], text, line, max(column, 1), CodeTemplate, m[4], "docs/how-to/channels.md has all that a template may name"), true
+	return problem.At(m[1], text, line, max(column, 1), CodeTemplate, m[4], "docs/how-to/channels.md lists all names that a template may use"), true
 }

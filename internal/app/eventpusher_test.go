@@ -37,9 +37,9 @@ func TestGoneIsOfReadyAgainAlone(t *testing.T) {
 		"another event":   {[]delivery.Delivery{event(1, catalog.ItemEvent, item.EventDead)}, "h answered 410 Gone"},
 		"another notice":  {[]delivery.Delivery{event(1, "REP_NOTICE", item.EventReadyAgain)}, "h answered 410 Gone"},
 		"others together": {[]delivery.Delivery{event(1, "REP_NOTICE", ""), event(2, catalog.ItemEvent, item.EventDone)}, "h answered 410 Gone"},
-		"some together":   {[]delivery.Delivery{event(1, "REP_NOTICE", ""), event(2, catalog.ItemEvent, item.EventReadyAgain)}, "2 refused for good: h answered 410 Gone"},
+		"some together":   {[]delivery.Delivery{event(1, "REP_NOTICE", ""), event(2, catalog.ItemEvent, item.EventReadyAgain)}, "2 deliveries refused, no further attempt: h answered 410 Gone"},
 		"no queue": {
-			[]delivery.Delivery{event(1, catalog.ItemEvent, item.EventReadyAgain)}, "item a was not removed, for this node has no queue picking: h answered 410 Gone",
+			[]delivery.Delivery{event(1, catalog.ItemEvent, item.EventReadyAgain)}, "item a was not removed, because this node has no queue picking: h answered 410 Gone",
 		},
 	} {
 		if err := p.Push(t.Context(), c.batch); err == nil || !strings.HasSuffix(err.Error(), c.want) {

@@ -23,7 +23,7 @@ type eventPusher struct {
 }
 
 // goneNote is the note in the trace of an item that eventPusher has removed.
-const goneNote = "the receiver of ready_again answered 410: there is no such thing any more"
+const goneNote = "the receiver of ready_again answered 410: the item does not exist there any more"
 
 // Push implements sinks.Pusher. Push removes the item before the delivery is recorded as sent. So a repeated delivery
 // finds no item, which is harmless.
@@ -50,7 +50,7 @@ func (p *eventPusher) Push(ctx context.Context, batch []delivery.Delivery) error
 	}
 	queue, ok := p.queues[told.Queue]
 	if !ok {
-		return fmt.Errorf("item %s was not removed, for this node has no queue %s: %w", told.ID, told.Queue, err)
+		return fmt.Errorf("item %s was not removed, because this node has no queue %s: %w", told.ID, told.Queue, err)
 	}
 	removed, fault := queue.RemoveGone(ctx, &told, "sink:"+p.sink, goneNote)
 	if fault != nil {

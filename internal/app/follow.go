@@ -68,7 +68,7 @@ func (f *follower) run(ctx context.Context) {
 		}
 		if err := f.look(ctx); err != nil && ctx.Err() == nil && !f.failed {
 			f.failed = true
-			f.log.Warn("The node could not read changes of other nodes from the ledger. It goes on with what it knows and tries again.", "error", err)
+			f.log.Warn("The node could not read changes of other nodes from the ledger. The node goes on with its last data and tries again.", "error", err)
 		} else if err == nil {
 			f.failed = false
 		}

@@ -67,7 +67,7 @@ func withheldText(queue string, test bool, count int64) string {
 	if test {
 		flag = " --test"
 	}
-	return fmt.Sprintf("queue %s withholds items since the ledger was restored: %d; `tallyman queue list %s%s --state withheld` shows them, remove or requeue each",
+	return fmt.Sprintf("queue %s withholds items since the ledger was restored: %d; `tallyman queue list %s%s --state withheld` shows the items; remove or requeue each item",
 		queue, count, queue, flag)
 }
 
@@ -80,6 +80,6 @@ func (a *App) restoreHealth() (h wire.Health, shown bool) {
 	}
 	return wire.Health{
 		Part: "restore", Since: &at,
-		Error: "the ledger was restored from a copy: what was committed after the copy is lost; `tallyman audit list --action ledger.restored` says what was noticed, docs/how-to/back-up-and-restore.md what to do",
+		Error: "the ledger was restored from a copy: what was committed after the copy is lost; `tallyman audit list --action ledger.restored` lists what nodes noticed; docs/how-to/back-up-and-restore.md says what to do",
 	}, true
 }

@@ -152,7 +152,7 @@ func (a *App) originFault(o *ledger.SubscriptionOrigin) error {
 		errs = append(errs, fmt.Errorf("%s: no node has asked the source for %s", codeOriginLate, age))
 	}
 	if w := o.Waits; w != nil {
-		errs = append(errs, fmt.Errorf("%s: a list waits that would remove %d of %d subscriptions; `tallyman subscriptions confirm %s` shows and takes it", codeOriginWaits, len(w.Removed), o.Subscriptions, o.Name))
+		errs = append(errs, fmt.Errorf("%s: a waiting list would remove %d of %d subscriptions; `tallyman subscriptions confirm %s` shows and takes the list", codeOriginWaits, len(w.Removed), o.Subscriptions, o.Name))
 	}
 	return errors.Join(errs...)
 }
@@ -183,9 +183,9 @@ func (a *App) scopesFault(o *ledger.ScopeOrigin) error {
 	}
 	switch w := o.Waits; {
 	case w != nil && w.Scopes == 0:
-		errs = append(errs, fmt.Errorf("%s: a list waits that is empty, so that the rule would run nowhere; %s; `tallyman scopes confirm %s` takes it", codeScopesWait, last, o.Name))
+		errs = append(errs, fmt.Errorf("%s: an empty list waits; with it the rule would run nowhere; %s; `tallyman scopes confirm %s` takes the list", codeScopesWait, last, o.Name))
 	case w != nil:
-		errs = append(errs, fmt.Errorf("%s: a list waits that would remove %d of %d scopes; `tallyman scopes confirm %s` shows and takes it", codeScopesWait, len(w.Change.Removed), o.Scopes, o.Name))
+		errs = append(errs, fmt.Errorf("%s: a waiting list would remove %d of %d scopes; `tallyman scopes confirm %s` shows and takes the list", codeScopesWait, len(w.Change.Removed), o.Scopes, o.Name))
 	case !o.Listed && o.Error == "":
 		errs = append(errs, errors.New(rules.Waiting.WhyNot()))
 	case o.Listed && o.Scopes == 0:

@@ -100,7 +100,7 @@ func TestSubscriptionsComeFromASource(t *testing.T) {
 	wms.exec("DELETE FROM wms_subscribers WHERE login <> 'role:keeper'")
 	testenv.Eventually(t, func() bool {
 		said, _ := two.unwell()
-		return strings.Contains(said, "subscriptions_wait: a list waits that would remove 2 of 3 subscriptions")
+		return strings.Contains(said, "subscriptions_wait: a waiting list would remove 2 of 3 subscriptions")
 	}, 30*time.Second)
 	waits := two.origin().Waits
 	if waits == nil || waits.Removed != 2 || len(waits.Removing) != 2 || two.subscribed() != all {

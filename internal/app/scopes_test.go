@@ -106,7 +106,7 @@ func TestScopesComeFromASource(t *testing.T) {
 	// An empty first list waits: the rule runs nowhere, loudly.
 	soon("the empty list waits", func() bool {
 		said, readyz := two.saysOfScopes()
-		return strings.HasPrefix(said, "scopes_wait: a list waits that is empty") && readyz
+		return strings.HasPrefix(said, "scopes_wait: an empty list waits; with it the rule would run nowhere") && readyz
 	})
 	if r := one.status().Rules; len(r) != 1 || r[0].Scope != "" || r[0].Verified || !strings.HasPrefix(r[0].Reason, "scopes_unknown: the rule waits for its scopes") {
 		t.Errorf("%+v", r)
@@ -160,7 +160,7 @@ func TestScopesComeFromASource(t *testing.T) {
 	wms.exec("UPDATE warehouses SET active = false; INSERT INTO warehouses VALUES ('4', NULL, NULL)")
 	soon("a list waits", func() bool {
 		said, _ := two.saysOfScopes()
-		return strings.HasPrefix(said, "scopes_wait: a list waits that would remove 2 of 2 scopes")
+		return strings.HasPrefix(said, "scopes_wait: a waiting list would remove 2 of 2 scopes")
 	})
 	waits := two.listed().Waits
 	if waits == nil || waits.Added != 1 || !slices.Equal(waits.Removing, []string{"1", "2"}) || two.scopes() != "1 2" {

@@ -122,7 +122,7 @@ func (s *pushSink) fault() error {
 	if now.Breaker == push.Closed && now.Failures == 0 {
 		return nil
 	}
-	return errors.New(cmp.Or(now.LastError, "it failed"))
+	return errors.New(cmp.Or(now.LastError, "the channel failed"))
 }
 
 // nobody is an address book without entries.

@@ -130,7 +130,7 @@ func ParsePair(cert, key []byte) (tls.Certificate, error) {
 		last = rest
 	}
 	if bytes.Contains(last, []byte("-----")) {
-		return tls.Certificate{}, errors.New("the file of the certificate ends in the middle of one")
+		return tls.Certificate{}, errors.New("the certificate file ends in the middle of a certificate")
 	}
 	return tls.X509KeyPair(cert, key)
 }

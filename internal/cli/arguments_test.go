@@ -31,7 +31,7 @@ func TestInputFollowsThePolicyOfTexts(t *testing.T) {
 	send := []string{"notices", "send", "--type", "REP_NOTICE", "--warehouse", "1"}
 	for want, args := range map[string][]string{
 		`--title: bad_text: it has U+202E (RIGHT-TO-LEFT OVERRIDE) at character 2`:                  append(send, "--title", "a\u202eb"),
-		`--title: bad_text: it has U+000A (LINE FEED) at character 2, and is a text of one line`:    append(send, "--title", "a\nb"),
+		`--title: bad_text: it has U+000A (LINE FEED) at character 2; the text must be one line`:    append(send, "--title", "a\nb"),
 		`--body: bad_text: it has U+0085 (NEXT LINE)`:                                               append(send, "--body", "a\n\tb\u0085"),
 		`--label: bad_text: it has U+0001 (START OF HEADING) at character 5`:                        append(send, "--title", "a", "--label", "ok=1", "--label", "a=bc\x01"),
 		`--data: bad_text: it has the byte 0xFF, which is no UTF-8,`:                                append(send, "--data", "a=\n", "--data", "b=\xff"),

@@ -94,7 +94,7 @@ func writeSourceChecks(w io.Writer, checks []app.SourceCheck) {
 		case s.Unasked:
 			fmt.Fprintf(w, "source %s: reached; %s does not say what a user may do\n", s.Name, s.Driver)
 		case len(s.Dangers) == 0:
-			fmt.Fprintf(w, "source %s: its user may read, and nothing more was found\n", s.Name)
+			fmt.Fprintf(w, "source %s: its user may read; no other right was found\n", s.Name)
 		default:
 			fmt.Fprintf(w, "source %s: its user may do %s beside reading\n", s.Name, count(len(s.Dangers), "thing"))
 			for _, d := range s.Dangers {

@@ -253,7 +253,7 @@ func withinLimits(n *wire.SendNoticeForm) error {
 	})
 	found = append(found, notice.CheckRecipients(len(n.Recipients))...)
 	if len(n.Deliver) > notice.MaxSinks {
-		found = append(found, notice.Fault{At: "deliver", Message: fmt.Sprintf("it has %d sinks, %d are the most", len(n.Deliver), notice.MaxSinks)})
+		found = append(found, notice.Fault{At: "deliver", Message: fmt.Sprintf("it has %d sinks; at most %d are allowed", len(n.Deliver), notice.MaxSinks)})
 	}
 	for _, f := range found {
 		return usage("%s: %s", f.At, f.Message)

@@ -53,8 +53,8 @@ func TestNoticesSendAFile(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "notices.json")
 	for in, says := range map[string]string{
-		"[" + strings.Repeat("{},", 1000) + "{}]": "it has 1001 notices, 1000 are the most: send it in parts", "": "is empty", "{": "this is no JSON", "[\n {bad}]": "line 2, column 3: [0]: this is no JSON: invalid character 'b'", "5": "neither a notice",
-		`"x"`: "neither a notice", "{\"title\":\"a\",\n\"title\":\"b\"}": "line 2, column 1: title: the member is there twice",
+		"[" + strings.Repeat("{},", 1000) + "{}]": "it has 1001 notices; at most 1000 are allowed: send it in parts", "": "is empty", "{": "the text is not valid JSON", "[\n {bad}]": "line 2, column 3: [0]: the text is not valid JSON: invalid character 'b'", "5": "neither a notice",
+		`"x"`: "neither a notice", "{\"title\":\"a\",\n\"title\":\"b\"}": "line 2, column 1: title: the member occurs twice",
 	} {
 		if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
 			t.Fatal(err)
@@ -141,10 +141,10 @@ func TestNoticesUsage(t *testing.T) {
 		"send --type A --warehouse 1 --title a --deliver sms,retry=often":                     "retry takes a number",
 		"send --type A --warehouse 1 --title a --expires soon":                                "--expires",
 		"send --type A --warehouse 1 --title a --expires 5000d":                               "expires: a notice lives from 1s to 3650d",
-		"send --type A --warehouse 1 --title a --priority 99":                                 "priority: 99 is none of 1 to 5",
-		"send --type A --warehouse 1 --title " + strings.Repeat("x", 501):                     "title: it has 501 characters, 500 are the most",
-		"send --type A --warehouse 1 --title a" + strings.Repeat(" --recipient user:a", 1001): "recipients: it has 1001 recipients, 1000 are the most",
-		"send --type A --warehouse 1 --title a" + strings.Repeat(" --deliver inbox", 33):      "deliver: it has 33 sinks, 32 are the most",
+		"send --type A --warehouse 1 --title a --priority 99":                                 "priority: 99 is not from 1 to 5",
+		"send --type A --warehouse 1 --title " + strings.Repeat("x", 501):                     "title: it has 501 characters; at most 500 are allowed",
+		"send --type A --warehouse 1 --title a" + strings.Repeat(" --recipient user:a", 1001): "recipients: it has 1001 recipients; at most 1000 are allowed",
+		"send --type A --warehouse 1 --title a" + strings.Repeat(" --deliver inbox", 33):      "deliver: it has 33 sinks; at most 32 are allowed",
 		"read":                      "ID is missing",
 		"read-all n_1":              "n_1",
 		"ack n_1 n_2 --warehouse 1": "nothing else",

@@ -187,7 +187,7 @@ func yamlValue(dec *json.Decoder) (*yaml.Node, error) {
 	case nil:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
 	}
-	return nil, errors.New("this is no JSON")
+	return nil, errors.New("the text is not valid JSON")
 }
 
 // yamlList reads a list or a map after its opening bracket. An empty list or map keeps its brackets.

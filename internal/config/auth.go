@@ -46,8 +46,8 @@ type JWT struct {
 	Issuer     string        `yaml:"issuer" doc:"The token's iss must be this issuer. Without it any issuer is accepted."`
 	Leeway     time.Duration `yaml:"leeway" max:"5m" doc:"How far the clocks of the issuer and of the node may differ."`
 	Claims     Claims        `yaml:"claims" doc:"Which claims say who the caller is. Dots lead inside, as in realm_access.roles."`
-	Access     []auth.Role   `yaml:"access" enum:"client,service,producer,worker,viewer,operator,admin" doc:"Roles in Tallyman of tokens that say nothing about them."`
-	Warehouses []string      `yaml:"warehouses" doc:"Warehouses of tokens that say nothing about them; \"*\" = all."`
+	Access     []auth.Role   `yaml:"access" enum:"client,service,producer,worker,viewer,operator,admin" doc:"Roles in Tallyman of a caller whose token names none."`
+	Warehouses []string      `yaml:"warehouses" doc:"Warehouses of a caller whose token names none; \"*\" = all."`
 }
 
 // Notes implements strictyaml.Noter.
@@ -90,7 +90,7 @@ func (j *JWT) Check(at settings.Section) {
 		secret.Fail(CodeAuth, fmt.Sprintf("auth.jwt.secret is shorter than %d bytes", leastHMACSecret), "openssl rand -base64 48 makes a good one")
 	}
 	if j.JWKS != "" && !isSafeURL(j.JWKS) {
-		at.In("jwks").Fail(CodeURL, "auth.jwt.jwks is no https address", "who can change the keys on their way can let anybody in; http is accepted of this machine only")
+		at.In("jwks").Fail(CodeURL, "auth.jwt.jwks is no https address", "an attacker who can change the keys on their way can let anybody in; http is accepted for this machine only")
 	}
 	if j.Audience == "" {
 		at.Missing("audience")
@@ -136,6 +136,6 @@ func (c *Config) checkAuth(at settings.Section) {
 			`set auth.mode to token, or listen on a loopback address, such as "127.0.0.1:8080"`)
 	}
 	if c.Auth.JWT != nil {
-		at.In("auth").In("jwt").FailName(CodeAuth, "auth.jwt means nothing with auth.mode none", "set auth.mode to token: it takes API tokens and JWTs")
+		at.In("auth").In("jwt").FailName(CodeAuth, "auth.jwt has no effect with auth.mode none", "set auth.mode to token: it takes API tokens and JWTs")
 	}
 }

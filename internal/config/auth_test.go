@@ -57,7 +57,7 @@ func TestBadAuth(t *testing.T) {
 	t.Parallel()
 	jwt := func(text string) string { return "auth: {mode: token, jwt: {" + text + "}}" }
 	checkRefusals(t, []refused{
-		{name: "without a mode", text: "auth: {jwt: {audience: a, secret: " + goodSecret + "}}", want: []string{"bad_auth: auth.jwt means nothing with auth.mode none"}},
+		{name: "without a mode", text: "auth: {jwt: {audience: a, secret: " + goodSecret + "}}", want: []string{"bad_auth: auth.jwt has no effect with auth.mode none"}},
 		{name: "no key", text: jwt("audience: a"), want: []string{"bad_auth: auth.jwt takes one of"}},
 		{name: "two keys", text: jwt("audience: a, jwks: 'https://id.example.com', secret: " + goodSecret), want: []string{"bad_auth: auth.jwt takes one of"}},
 		{name: "short", text: jwt("audience: a, secret: short"), want: []string{"bad_auth: auth.jwt.secret is shorter than 32 bytes"}},

@@ -44,7 +44,7 @@ type Types struct {
 type Config struct {
 	File          string            `yaml:"-"` // The absolute path of the file that was read.
 	Node          Node              `yaml:"node" doc:"The node itself."`
-	HTTP          HTTP              `yaml:"http" doc:"Where the API listens, and how the API meets its callers."`
+	HTTP          HTTP              `yaml:"http" doc:"Where the API listens, and how the API serves its callers."`
 	Auth          Auth              `yaml:"auth" doc:"Who may call the API."`
 	Redis         Redis             `yaml:"redis" doc:"The Redis with the inboxes and the queues."`
 	Ledger        Ledger            `yaml:"ledger" doc:"Tallyman's own database."`

@@ -55,7 +55,7 @@ type CORS struct {
 
 // TLSFiles is the certificate of the API and its key.
 type TLSFiles struct {
-	Cert       settings.File `yaml:"cert" doc:"The API's certificate and those that lead to its authority (PEM). Needs key. A changed file is read while the node runs."`
+	Cert       settings.File `yaml:"cert" doc:"The API's certificate with its chain (PEM). Needs key. A changed file is read while the node runs."`
 	Key        settings.File `yaml:"key" doc:"The key of the certificate (PEM)."`
 	MinVersion TLSVersion    `yaml:"min_version" doc:"The oldest version of TLS that the API accepts."`
 }
@@ -139,14 +139,14 @@ func (v *TLSVersion) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyam
 	case x == TLS12, x == TLS13:
 		*v = x
 	default:
-		d.Fail(n, strictyaml.CodeEnum, fmt.Sprintf("%s cannot be %q", name, s), "1.2 or 1.3; those before are broken")
+		d.Fail(n, strictyaml.CodeEnum, fmt.Sprintf("%s cannot be %q", name, s), "1.2 or 1.3; older versions are not safe")
 	}
 }
 
 // Check implements strictyaml.Checker.
 func (r *CallerRate) Check(at settings.Section) {
 	if r.Burst > 0 && r.Requests != nil && *r.Requests == (Rate{}) {
-		at.In("burst").Fail(CodeRate, "http.rate.burst means nothing where http.rate.requests is none", "remove it")
+		at.In("burst").Fail(CodeRate, "http.rate.burst has no effect where http.rate.requests is none", "remove it")
 	}
 }
 

@@ -63,7 +63,7 @@ func TestBadHTTP(t *testing.T) {
 	checkRefusals(t, []refused{
 		{name: "rate", text: "http: {rate: {requests: 50}}", want: []string{`bad_rate: http.rate.requests: "50" is no rate`}},
 		{name: "burst of none", text: "http: {rate: {burst: 0}}", want: []string{"out_of_range: http.rate.burst is 0, at least 1 is needed"}},
-		{name: "burst without a rate", text: "http: {rate: {requests: none, burst: 5}}", want: []string{"bad_rate: http.rate.burst means nothing"}, hint: "remove it"},
+		{name: "burst without a rate", text: "http: {rate: {requests: none, burst: 5}}", want: []string{"bad_rate: http.rate.burst has no effect"}, hint: "remove it"},
 		{name: "all origins", text: origin("*"), want: []string{":1:25: bad_origin: an origin with * is not allowed"}},
 		{name: "a domain", text: origin("https://*.example.com"), want: []string{"bad_origin: an origin with *"}},
 		{name: "null", text: origin("null"), want: []string{"bad_origin: the origin null is not allowed"}},
@@ -74,6 +74,6 @@ func TestBadHTTP(t *testing.T) {
 		{name: "another scheme", text: origin("ftp://wms.example.com"), want: []string{"is no origin"}},
 		{name: "cert without key", text: "http:\n  tls: {cert: c}", want: []string{":2:3: missing_field: http.tls.key is missing"}},
 		{name: "key without cert", text: "http:\n  tls: {key: k}", want: []string{":2:3: missing_field: http.tls.cert is missing"}},
-		{name: "old version", text: "http: {tls: {cert: c, key: k, min_version: 1.1}}", want: []string{`unknown_value: http.tls.min_version cannot be "1.1"`}, hint: "1.2 or 1.3; those before are broken"},
+		{name: "old version", text: "http: {tls: {cert: c, key: k, min_version: 1.1}}", want: []string{`unknown_value: http.tls.min_version cannot be "1.1"`}, hint: "1.2 or 1.3; older versions are not safe"},
 	})
 }

@@ -101,7 +101,7 @@ func readSecret(name string) ([]byte, error) {
 	case err != nil:
 		return nil, errors.New("cannot be read")
 	case len(b) > maxSecret:
-		return nil, fmt.Errorf("has more than %d bytes, which is no secret", maxSecret)
+		return nil, fmt.Errorf("has more than %d bytes, too long for a secret", maxSecret)
 	}
 	return b, nil
 }

@@ -19,7 +19,7 @@ type Source struct {
 	URL              Secret        `yaml:"url" doc:"Needed. The address, in the form of the driver. Use a database user that may only SELECT."`
 	Path             string        `yaml:"-"` // the file, absolute
 	MaxConnections   int           `yaml:"max_connections" min:"1" doc:"How many probes run on the source at a time, on each node."`
-	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s" doc:"How long a probe may run that names no timeout."`
+	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s" doc:"How long a probe without a timeout of its own may run."`
 	Timezone         Timezone      `yaml:"timezone" doc:"The time zone of times without a zone, which most tables have: timestamp, DATETIME."`
 	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024" doc:"The largest value of a row, in bytes. A larger value fails the run with probe_too_large, before the node takes memory for it. At most max_row_bytes."`
 	MaxRowBytes      int           `yaml:"max_row_bytes" min:"1" max:"1073741824" doc:"The same for all values of a row together, in bytes."`

@@ -253,7 +253,7 @@ func banner(o Options, addr, wms, dir string) []string {
 		"Lines without a sign tell what happens in it. The others are notices that a WMS",
 		"client has polled:   ! notice   !! urgent (priority 4 or 5)   ✓ resolved",
 		work,
-		"A webhook tells the carriers' system of late orders; for 12 minutes of each hour that is down.",
+		"A webhook tells the carriers' system of late orders; that system is down for 12 minutes of each hour.",
 		"",
 		"  the console        http://" + addr + "/",
 		"  a page of a WMS    " + wms,

@@ -147,7 +147,7 @@ func TestFaults(t *testing.T) {
 		"{{ $y }}":                         `3 template_syntax undefined variable "$y"`,
 		"{{ with .sku }}{{ .n }}{{ end }}": "18 template_syntax inside with, the dot is the value, which has no column .n",
 		"{{ default nil .n }}":             "11 template_syntax nil has no text",
-		`x {{ "a\u202e" }}`:                "5 bad_text the text \"a\\u202e\": it has U+202E (RIGHT-TO-LEFT OVERRIDE) at character 2, which no text may have",
+		`x {{ "a\u202e" }}`:                "5 bad_text the text \"a\\u202e\": it has U+202E (RIGHT-TO-LEFT OVERRIDE) at character 2; no text may have this character",
 		"{{ .skew }}":                      `3 unknown_column the probe returns no column "skew"`,
 		"{{ .SKU }}":                       `3 unknown_column the probe returns no column "SKU"`,
 		"{{ $.row_count }}":                `4 unknown_column the probe returns no column "row_count"`,

@@ -156,7 +156,7 @@ func OfServer(report *wire.StatusReport, version string) []Finding {
 
 // ServerOut returns the finding about a server that does not answer with its status.
 func ServerOut(err error) Finding {
-	return wrong(CodeServer, "", "the server does not tell its status: "+err.Error(), "start the node, or name another server with --server and a token with --token-file")
+	return wrong(CodeServer, "", "the server did not return its status: "+err.Error(), "start the node, or name another server with --server and a token with --token-file")
 }
 
 // apartOut is the way out for clocks that differ.

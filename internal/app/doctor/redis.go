@@ -24,7 +24,7 @@ const (
 
 func checkRedis(ctx context.Context, cfg *config.Config, _ Options) []Finding {
 	if cfg.Redis.Embedded() {
-		return []Finding{ok(CodeRedisReach, "", "Redis runs inside the process and forgets on exit; this is for one node")}
+		return []Finding{ok(CodeRedisReach, "", "Redis runs inside the process and loses its data when the process ends; use it for one node only")}
 	}
 	options, err := cfg.Redis.Options()
 	if err != nil {
@@ -108,7 +108,7 @@ func redisMemory(about string, info map[string]string) Finding {
 	used, errUsed := strconv.ParseInt(info["used_memory"], 10, 64)
 	most, errMost := strconv.ParseInt(info["maxmemory"], 10, 64)
 	if errUsed != nil || errMost != nil {
-		return warning(CodeRedisMemory, about, "the server does not tell its memory", "look at the memory of the service")
+		return warning(CodeRedisMemory, about, "the server does not report its memory use", "look at the memory of the service")
 	}
 	if most == 0 {
 		return ok(CodeRedisMemory, about, "%d MB are used; maxmemory is not set", used/bytesPerMiB)

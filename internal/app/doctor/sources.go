@@ -62,11 +62,11 @@ func sourceRights(s *app.SourceCheck) Finding {
 	case len(writes) > 0:
 		return warning(CodeSourceRights, s.Name, "its user may write: "+named(writes), way)
 	case s.Unasked:
-		return ok(CodeSourceRights, s.Name, "%s does not tell what a user may do", s.Driver)
+		return ok(CodeSourceRights, s.Name, "%s cannot report the rights of a user", s.Driver)
 	case len(s.Dangers) > 0:
 		return ok(CodeSourceRights, s.Name, "its user may not write; probes that call one of %d functions that do more than read are refused", len(s.Dangers))
 	}
-	return ok(CodeSourceRights, s.Name, "its user may read, and nothing more was found")
+	return ok(CodeSourceRights, s.Name, "its user may read; no other right was found")
 }
 
 func sourceZone(s *app.SourceCheck, setting *config.Source) Finding {

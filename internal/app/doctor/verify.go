@@ -93,7 +93,7 @@ func schemaOf(steps []ledger.Migration, err error) Finding {
 	case isNewer(steps):
 		return ok(CodeLedgerSchema, "", "a newer version has expanded the schema to version %d; this version can use the ledger", version)
 	}
-	return ok(CodeLedgerSchema, "", "the schema is at version %d, that of this program; steps of phase contract are pending: %d", version, pending[ledger.Contract])
+	return ok(CodeLedgerSchema, "", "the schema is at version %d, the version of this program; steps of phase contract are pending: %d", version, pending[ledger.Contract])
 }
 
 func integrity(ctx context.Context, cfg *config.Config, newer bool) []Finding {
@@ -162,11 +162,11 @@ func endOf(s *app.LedgerSurvey, now time.Time) Finding {
 	if s.LastSign.IsZero() {
 		return ok(CodeLedgerEnd, "", "no node has used the ledger yet")
 	}
-	notice := "it has no notice"
+	notice := "the ledger has no notice"
 	if !s.LastNotice.IsZero() {
-		notice = "its latest notice is of " + s.LastNotice.Format(time.RFC3339)
+		notice = "the latest notice is from " + s.LastNotice.Format(time.RFC3339)
 	}
-	return ok(CodeLedgerEnd, "", "the last sign of a node in the ledger is of %s, %s ago; %s", s.LastSign.Format(time.RFC3339), max(now.Sub(s.LastSign), 0).Round(time.Second), notice)
+	return ok(CodeLedgerEnd, "", "a node last used the ledger at %s, %s ago; %s", s.LastSign.Format(time.RFC3339), max(now.Sub(s.LastSign), 0).Round(time.Second), notice)
 }
 
 func restoredAt(s *app.LedgerSurvey, now time.Time) Finding {
@@ -200,12 +200,12 @@ func outlook(o *app.IndexOutlook) Finding {
 
 // waiting returns the finding about the deliveries of a sink that nodes send after their next start.
 func waiting(s *app.LedgerSurvey, sink string, restored bool) Finding {
-	found := fmt.Sprintf("deliveries that wait: %d, the oldest since %s; nodes send each of them when it is due, and so again what was sent after a backup",
+	found := fmt.Sprintf("deliveries that wait: %d, the oldest since %s; nodes send each of them when it is due; a delivery that was sent after the backup goes out again",
 		s.Waiting[sink], s.Oldest[sink].UTC().Format(time.RFC3339))
 	if !restored {
 		return ok(CodeDeliveriesWaiting, sink, "%s", found)
 	}
-	return warning(CodeDeliveriesWaiting, sink, found+", here after "+s.LastSign.Format(time.RFC3339),
+	return warning(CodeDeliveriesWaiting, sink, found+"; here these are the deliveries sent after "+s.LastSign.Format(time.RFC3339),
 		"webhooks come again with their webhook-id, and mail and chat come twice: tell the recipients; "+restorePage+"#what-a-restore-loses-and-what-is-sent-again")
 }
 

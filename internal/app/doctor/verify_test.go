@@ -29,7 +29,7 @@ func TestSurveyedLedgers(t *testing.T) {
 		Indexes:  []app.IndexOutlook{{Sink: "inbox", Outlook: recovery.Outlook{Epoch: "7-a"}}, {Sink: "new"}},
 	}
 	expect(t, surveyed(&full, now), map[string]string{
-		CodeLedgerEnd: "ok 2026-06-01T07:00:00Z, 1h0m0s ago; its latest notice is of 2026-06-01T06:00:00Z", CodeLedgerRestored: "ok 2026-05-31T07:00:00Z",
+		CodeLedgerEnd: "ok 2026-06-01T07:00:00Z, 1h0m0s ago; the latest notice is from 2026-06-01T06:00:00Z", CodeLedgerRestored: "ok 2026-05-31T07:00:00Z",
 		CodeLedgerLineage + " inbox": "ok epoch 7-a", CodeLedgerLineage + " new": "ok no node has served",
 		CodeDeliveriesWaiting + " gateway": "ok wait: 8, the oldest since 2026-06-01T05:00:00Z", CodeItemsWithheld + " work": "warning withheld items: 9",
 		CodeItemsOpen + " work": "ok 4 leased, 5 ready; after a restore the leases have ended", CodeFindingsOpen: "ok 7 firing, 6 pending",
