@@ -201,7 +201,7 @@ func (p Path) behind(address *url.URL, view any) (*url.URL, error) {
 			return nil, err
 		}
 		if text == "." || text == ".." || text == "" && (part.template != nil || i < len(p)-1) {
-			return nil, errors.New("a part is empty, or is . or ..")
+			return nil, errors.New("a part is empty, or has dots only")
 		}
 		path, escaped = path+"/"+text, escaped+"/"+url.PathEscape(text)
 	}
