@@ -17,9 +17,10 @@ type Preparer interface {
 }
 
 // PrepareForms prepares the statement. A column that the rule declares with a form gets the kind of the form. A column
-// that the form cannot read stays as it is, and the compiler of the rule refuses it. So does a text declared as a
-// decimal, if the statement compares it with its watermark: the database would order its letters. stmt must come from
-// probe.Statement.Declare with the columns of forms.
+// that the form cannot read stays as it is, and the compiler of the rule refuses it. A text that is declared as a
+// decimal also stays a text if the statement compares the column with its watermark. The compiler refuses it too,
+// because the database would compare letters instead of numbers. stmt must come from probe.Statement.Declare with the
+// columns of forms.
 //
 // If the statement compares a built-in time with a column that holds no times, PrepareForms returns CodeParam.
 func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, forms map[string]row.Form) (PreparedProbe, error) {
@@ -40,8 +41,8 @@ func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, f
 	return declare(p, stmt, forms), nil
 }
 
-// checkTimes asks the database for the types of columns that are compared with built-in times. Columns of an unknown
-// type are accepted.
+// checkTimes asks the database for the types of columns that are compared with built-in times. checkTimes accepts a
+// column if the database accepts none of the questions. It refuses a column that has no type.
 func checkTimes(ctx context.Context, source Preparer, stmt *probe.Statement) error {
 	for _, c := range stmt.Comparisons() {
 		if c.Declared {

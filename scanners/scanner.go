@@ -238,13 +238,14 @@ type Config struct {
 	MaxConnections   int           // how many scans may run at once; others wait. 0 means 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 means 30 s
 	Limits           Limits
-	// the zone of times without a zone, and of the session if the database has one; nil means UTC
+	// the time zone of times that name no zone. If sessions of the database have a time zone, sessions get it too. nil
+	// means UTC
 	Location  *time.Location
 	Functions Functions // for drivers that look up functions
 }
 
-// HasDatabase returns an IsAddress that accepts a URL with one of the schemes and a path. A path with @ is refused,
-// because it begins in a password with a slash.
+// HasDatabase returns an IsAddress that accepts a URL with one of the schemes and a path. A path with @ is refused: the
+// password had a slash, so the parser took the rest of the password for the path.
 func HasDatabase(schemes ...string) func(string) bool {
 	return func(address string) bool {
 		u, err := url.Parse(address)

@@ -81,9 +81,9 @@ type InboxRecord interface {
 type MarkRecord interface {
 	// LiveMarks pages through the marks of notices that have not expired. LiveMarks returns each mark once.
 	LiveMarks(ctx context.Context, after Mark, limit int) ([]Mark, error)
-	// RecentMarks pages through all marks in the order of their time. after may have a time alone.
+	// RecentMarks pages through all marks in the order of their time. The argument after may have only its time At.
 	RecentMarks(ctx context.Context, after Mark, limit int) ([]Mark, error)
-	// Watermarks pages through all watermarks in the order of their time. after may have a time alone.
+	// Watermarks pages through all watermarks in the order of their time. The argument after may have only its time At.
 	Watermarks(ctx context.Context, after Watermark, limit int) ([]Watermark, error)
 }
 

@@ -195,9 +195,9 @@ func (r *Run) settleGroups() {
 	}
 }
 
-// hold changes the state of a member whose group is held back. A member that comes from another group has left that
-// group, and no notice of this group has named it. It therefore gets an episode of its own. So the group's next notice
-// has another id than the group's earlier notice, even if all other members end before it.
+// hold changes the state of a member whose group is held back. No notice of this group has named a new member, so the
+// new member gets an episode of its own. If all other members end before the group's next notice, that notice then has
+// another id than the group's earlier notice.
 func (m *member) hold(g *Group, term int64, due time.Time) {
 	if m.joins {
 		m.after.Baseline = false

@@ -19,9 +19,9 @@ func HashOf[T string | []byte](key T) Hash {
 	return Hash(sum[:len(Hash{})])
 }
 
-// Open is what a node remembers of the open findings of a rule in a scope between runs: enough to tell which rows
-// leave their finding unchanged. It holds no texts; the run reads every finding that may change from the ledger. Open
-// is not safe for concurrent use.
+// Open is what a node remembers of the open findings of a rule in a scope between runs: enough to tell which rows leave
+// their finding unchanged. It holds no texts of these findings. A run reads from the ledger each finding that may
+// change. Open is not safe for concurrent use.
 type Open struct {
 	outlines []outline // findings that rows make, sorted by the hashes of their keys
 	alerts   []State   // findings that no row makes
@@ -47,10 +47,10 @@ type watchedHash [12]byte
 type outlineKind uint8
 
 const (
-	changeable outlineKind = iota // no row: a notice was held back, or the priority is not from 0 to 255
-	waiting                       // any row, until `for` is over: the finding is pending
-	firing                        // any row without news: the finding is firing
-	absent                        // no row; without a row the finding stays until keep_firing_for is over
+	changeable outlineKind = iota // No row leaves the finding unchanged: a notice was held back, or the priority is not from 0 to 255.
+	waiting                       // Any row does, until `for` is over: the finding is pending.
+	firing                        // Any row without news does: the finding is firing.
+	absent                        // No row does; without a row the finding stays until keep_firing_for is over.
 )
 
 func watchedOf[T string | []byte](watched T) watchedHash {
@@ -272,9 +272,9 @@ func (r *Run) sinceTold(m *outline) time.Duration {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// PutOff records that the caller judges a row with this key later. From then on no further row with the key goes on,
-// because the first one counts. unread tells whether the caller must first read the finding from the ledger and pass
-// it to Learn.
+// PutOff records that the caller judges a row with this key later. From then on GoesOn returns false for the key,
+// because the first row counts. unread tells whether the caller must first read the finding from the ledger and pass it
+// to Learn.
 func (r *Run) PutOff(key Hash) (unread bool) {
 	at, known := r.open.find(key)
 	if !known || r.open.decided.has(at) || r.open.postponed.has(at) {

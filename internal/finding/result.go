@@ -77,8 +77,8 @@ type Result struct {
 func (res *Result) State(t Tell) State { return res.Changes[t.Change].State }
 
 // Told records the id of the notice t, so that the resolution finds it. A finding that has a notice of its own keeps
-// that id when a digest reports it again. It does not keep an id from before live, because only the shadow inbox
-// received that notice.
+// that id when a digest reports it again. It does not keep the id of a notice from before the time live, because only
+// the shadow inbox received that notice.
 func (res *Result) Told(t Tell, noticeID string, live time.Time) {
 	alone := t.prior.noticeID != "" && !notice.IsDigest(t.prior.noticeID)
 	after := res.State(t)

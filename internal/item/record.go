@@ -10,7 +10,7 @@ import (
 type Record struct {
 	New
 
-	Seq    int64     // the ledger's number, ascending in the order of commit of one node's pushes
+	Seq    int64     // the ledger's number; of the pushes of one node, a later commit has higher numbers
 	Bucket string    // identifies the dedupe key and its window; "" = none
 	Until  time.Time // end of the dedupe window; zero = when the item has ended
 	Ready  time.Time // Created, plus Delay
@@ -144,8 +144,9 @@ type Withholding interface {
 	// WithholdItems makes the items dead, with a move in their traces. Items that have ended or are withheld already
 	// stay as they are.
 	WithholdItems(ctx context.Context, queue string, list []Withheld) error
-	// WithheldItems returns items of the scope's warehouses that are withheld and not decided, with Seq below before
-	// (0 = any), the latest push first. next is the value of before for the next page; 0 = last page.
+	// WithheldItems returns items of the scope's warehouses that are withheld and not decided, that have a Seq lower
+	// than the argument before (0 = any Seq), the latest push first. next is the value of before for the next page; 0 =
+	// last page.
 	WithheldItems(ctx context.Context, queue string, scope Scope, before int64, limit int) (list []Record, next int64, err error)
 }
 
@@ -159,13 +160,14 @@ type Records interface {
 	// ItemTrace returns an item, ended or not, with its moves. The first move is the push: N 0, From "", and By, Node
 	// and Created from the record. ErrNotFound.
 	ItemTrace(ctx context.Context, queue, id string) (Record, []Move, error)
-	// EndedItems returns items of the scope's warehouses that are in the given end state, with Seq below before (0 =
-	// any), the latest push first. Unless the scope is all, one call reads a bounded number of items
-	// (ledger.LookedAt). The list may then be shorter than the limit, or empty, although more items follow. next is
-	// the value of before for the next page; 0 = last page. ErrInvalid for a state that is no end.
+	// EndedItems returns items of the scope's warehouses that are in the given end state, that have a Seq lower than
+	// the argument before (0 = any Seq), the latest push first. Unless the scope is all, one call reads a bounded
+	// number of items (ledger.LookedAt). The list may then be shorter than the limit, or empty, although more items
+	// follow. next is the value of before for the next page; 0 = last page. ErrInvalid for a state that is no end.
 	EndedItems(ctx context.Context, queue string, state State, scope Scope, before int64, limit int) (list []Record, next int64, err error)
-	// KeyItems returns items of the scope's warehouses that were pushed with the dedupe key, ended or not, with Seq
-	// below before (0 = any), the latest push first. next is the value of before for the next page; 0 = last page.
+	// KeyItems returns items of the scope's warehouses that were pushed with the dedupe key, ended or not, that have a
+	// Seq lower than the argument before (0 = any Seq), the latest push first. next is the value of before for the next
+	// page; 0 = last page.
 	KeyItems(ctx context.Context, queue, key string, scope Scope, before int64, limit int) (list []Record, next int64, err error)
 	// LastLeases returns by worker when the worker last leased an item of the scope's warehouses. It reads the
 	// MovesLookedAt latest records of moves of all queues.

@@ -140,8 +140,9 @@ func (s Scope) Has(warehouse string) bool {
 	return s == nil || warehouse != "" && slices.Contains(s, warehouse)
 }
 
-// Order is an operator's order to a queue, beside work: finish, assign, remove or requeue items. It travels with the
-// moves that it causes, and the ledger records both in one transaction. An order without effect leaves no record.
+// Order is an operator's order to a queue: finish, assign, remove, requeue or set items, pause or resume the queue, or
+// change its settings. Work of workers is no order. It travels with the moves that it causes, and the ledger records
+// both in one transaction. An order without effect leaves no record.
 type Order struct {
 	By, Via        string          // who asks, and how they were authenticated: see ledger.Author; both are required
 	Action, Object string          // action and object of the record, as queue.remove and queue:replenishment

@@ -57,8 +57,8 @@ type Firings interface {
 
 // OpenReader reads open findings for a run that keeps only their outlines in memory.
 type OpenReader interface {
-	// Open returns the outlines of all open findings. It also returns the complete state of the findings
-	// that no row makes.
+	// Open returns the outlines of all open findings. It also returns the complete states of the findings no_data and
+	// on_error, which no row makes.
 	Open(ctx context.Context, rule, scope string) (*finding.Open, error)
 	// OpenFindings returns the open findings whose keys have these hashes, in no order.
 	OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error)
@@ -169,8 +169,8 @@ type Commit struct {
 	Again    bool
 	Findings []FindingChange
 	Notices  []NewNotice
-	// Over names the firing notices whose findings are over. The commit cancels the waiting deliveries of those
-	// findings that have `unless: resolved`, including deliveries of earlier reminders.
+	// Over names the firing notices whose findings are over. The commit cancels the waiting deliveries with `unless:
+	// resolved` of those findings. These include deliveries of earlier reminders.
 	Over []string
 	// Back is where resolutions of the rule's notices go if the rule is removed from the files. Each commit replaces
 	// the value of the one before. nil = no resolution is sent when the rule is removed.

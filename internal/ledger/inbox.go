@@ -32,9 +32,9 @@ type Marks interface {
 type Marker interface {
 	// Mark records a read or an ack. In the same transaction it cancels the waiting deliveries of the notice that the
 	// mark makes needless. A delivery with `unless: acked` is needless after an ack by anybody. A delivery with
-	// `unless: read` is needless after a read by anybody; but a delivery to one subscriber alone only if As has this
-	// subscriber. A repeated mark changes nothing and keeps the first time. ErrNotFound unless the notice was
-	// delivered, or is on its way, to an inbox of As in the warehouse.
+	// `unless: read` to several recipients is needless after a read by anybody. A delivery to one subscriber is
+	// needless only if As has this subscriber. A repeated mark changes nothing and keeps the first time. ErrNotFound
+	// unless the notice was delivered, or is on its way, to an inbox of As in the warehouse.
 	Mark(ctx context.Context, m Mark) error
 	// ReadAll records a watermark for each inbox. A watermark only rises. Then it cancels, in batches, the waiting
 	// deliveries with `unless: read` of the notices at or below the watermark, and returns how many. A call that was

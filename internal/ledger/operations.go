@@ -91,8 +91,8 @@ func (s *Switch) InForce(now time.Time) bool {
 	return s.State != SwitchCleared && (s.Until.IsZero() || now.Before(s.Until))
 }
 
-// Free returns when an operator changed the switch last, or when the switch ended by itself. A rule that the switch
-// held back has been free at least since then.
+// Free returns when an operator changed the switch last, or when the switch ended by itself. If the switch stops the
+// rule no longer, it has stopped the rule until that time at the latest.
 func (s *Switch) Free(now time.Time) time.Time {
 	if s.State != SwitchCleared && !s.Until.IsZero() && s.Until.After(s.At) && !now.Before(s.Until) {
 		return s.Until
@@ -104,7 +104,7 @@ func (s *Switch) Free(now time.Time) time.Time {
 // person.
 type Via string
 
-// The ways. ViaToken makes the way of an API token. Records from before 0.1 also have api and cli, which the client
+// The ways. ViaToken returns the Via of an API token. Records from before 0.1 also have api and cli, which the client
 // claimed for itself.
 const (
 	ViaJWT    Via = "jwt"    // a JWT of the identity provider

@@ -15,8 +15,8 @@ type Surveyor interface {
 
 // Survey is what Surveyor counts.
 type Survey struct {
-	// LastSign is when a node last grew its branch. A node does so every five seconds. So a backup that was made while
-	// a node ran is at most five seconds younger. Zero = no node has used the ledger.
+	// LastSign is when a node last grew its branch. A node does so every five seconds. So if a node ran during the
+	// backup, the backup is at most five seconds younger than LastSign. Zero = no node has used the ledger.
 	LastSign   time.Time
 	LastNotice time.Time // when the latest notice was made; zero = there is none
 	Claimed    int64     // firings that a node holds

@@ -152,8 +152,8 @@ type Origin struct {
 // String returns the id in hexadecimal, as in logs and traces.
 func (o Origin) String() string { return fmt.Sprintf("%x", o.ID) }
 
-// RunOrigin returns the origin of the notices of a run. started is the start of the run on the clock of warehouses, in
-// µs. The notices of the run have the same time as CreatedAt.
+// RunOrigin returns the origin of the notices of a run. started is the start of the pass by the clock of the rules, to
+// the µs. The notices of the pass have it as CreatedAt. The notices of the run have the same time as CreatedAt.
 func RunOrigin(rule, scope string, started time.Time) Origin {
 	return originOf("run", rule, scope, strconv.FormatInt(started.UnixMicro(), 10))
 }

@@ -28,7 +28,7 @@ const (
 	leastWait   = 500 * time.Millisecond // The ledger always gets at least this long to answer.
 	beginWithin = 5 * time.Second        // Time to take a session. A connection may have to be opened first.
 	aloneEvery  = 5 * time.Second        // Time between renewals where no other node can bury the session.
-	buryWithin  = 30 * time.Second       // Time for one burial. Without a burial, the things held become free a little later by themselves.
+	buryWithin  = 30 * time.Second       // Time for one burial. Without a burial, firings, lanes and deliveries become free when their own leases end.
 	byeWithin   = 2 * time.Second        // Time for the ledger to answer a node that stops.
 	neverEnds   = 100 * 365 * 24 * time.Hour
 )
@@ -382,8 +382,9 @@ func (k *Keeper) holds() bool {
 	return k.own.id != "" && !k.own.isLapsed && time.Now().Before(k.own.lasts)
 }
 
-// Own is Hold for work that the ledger fences by itself. It returns the session also when the session is not in force.
-// The channel closes only when the ledger has ended the session, or when the node stops.
+// Own is like Hold, for work whose writes the ledger itself refuses after the session has ended. It returns the session
+// also when the session is not in force. The channel closes only when the ledger has ended the session, or when the
+// node stops.
 func (k *Keeper) Own() (id string, ended <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -105,7 +105,8 @@ func (k *Keeper) isSteady(id string, now time.Time) bool {
 	return id == k.own.id && k.holds() && !k.own.steady.IsZero() && now.Sub(k.own.steady) >= k.o.Lease
 }
 
-// bury ends the sessions whose lease is over, and removes their ids from the map there.
+// bury ends the sessions whose lease is over, and removes the ids of these sessions from the parameter there, which is
+// a map.
 func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) error {
 	bounded, done := context.WithTimeout(ctx, buryWithin)
 	defer done()

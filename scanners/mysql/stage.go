@@ -136,7 +136,7 @@ func typeFor(kind row.Kind) string {
 // tableColumn is a column of the database's own table, as columns.sql returns it.
 type tableColumn struct {
 	name, typ, required, initial, extra, generated, collation string
-	hasInitial                                                bool // an initial of "" is then an empty text
+	hasInitial                                                bool // true: the column has a default, and initial "" means the empty text
 }
 
 // defineLike returns the columns of a table that the database has. Columns without values in the rows may be NULL.

@@ -1,8 +1,8 @@
--- The functions that the user may execute, and through which grantee.
--- No arguments. One row for each function and grantee: the function's name as in the configuration, its bare name, its
--- arguments, the schema, the grantee (empty for PUBLIC). Then one row for each right of the role itself: NULL, the
--- right's name, NULL, NULL, the role. Then one row for each schema with tables that the user may change, and grantee:
--- NULL, WRITES, the rights, the schema, the grantee (empty for PUBLIC).
+-- The functions that the user may execute, and through which grantee. No arguments. One row for each function and
+-- grantee: the function's name as in the configuration, its bare name, its arguments, the schema, the grantee (empty
+-- for PUBLIC). Then one row for each right of the role itself: NULL, the right's name, NULL, NULL, the role. Then one
+-- row for each pair of a grantee and a schema in which the user may change tables through that grantee: NULL, WRITES,
+-- the rights, the schema, the grantee (empty for PUBLIC).
 SELECT CASE WHEN n.nspname = 'pg_catalog' THEN '' ELSE pg_catalog.quote_ident(n.nspname) || '.' END || pg_catalog.quote_ident(p.proname),
        p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid), pg_catalog.quote_ident(n.nspname),
        CASE WHEN a.grantee = 0 THEN '' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END

@@ -85,7 +85,7 @@ func (r *resolution) listen(ctx context.Context, ask func() error) ([]string, er
 		if !ok || e.Transient {
 			return nil, err
 		}
-		return nil, unresolved("the server refuses the setting: "+cause(err), "the source has to be PostgreSQL, whose setting debug_print_rewritten every user may change")
+		return nil, unresolved("the server refuses the setting: "+cause(err), "the source must be a PostgreSQL server on which every user may change the setting debug_print_rewritten")
 	}
 	heard := &hearing{}
 	r.conn.CustomData()[hearingKey] = heard

@@ -117,9 +117,9 @@ func plainValue(name, text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// digits returns a FROM with the numbers 0, 1 … below ten to the power of count, and the expression of the number.
-// digits is for databases that have no other unlimited way to count. zero is the literal of a 0 whose type holds large
-// numbers.
+// digits returns an expression and the tables behind FROM. Over all rows of the tables, the expression has each number
+// from 0 to 10^count - 1 once. digits is for databases that have no other unlimited way to count. zero is the literal
+// of a 0 whose type holds large numbers.
 func digits(count int, zero, from string) (number, tables string) {
 	selects := []string{"SELECT " + zero + " AS i" + from}
 	for i := 1; i < 10; i++ {

@@ -109,9 +109,8 @@ func (s *Source) Close() error { return s.db.Close() }
 // BeginFunc is Dialect.Begin, or the method that replaces it for a session.
 type BeginFunc func(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 
-// begin takes a connection and starts a transaction on it. begin waits for a free connection for at most the timeout of
-// the statement, and then for the database to accept a connection. If a pooled connection is dead, begin empties the
-// pool and tries once more.
+// begin takes a connection and starts a transaction on it. In all, begin waits at most for the timeout of the statement
+// plus the timeout to connect. If a pooled connection is dead, begin empties the pool and tries once more.
 func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFunc) (*heldTransaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.config.ConnectTimeout)
 	defer cancel()

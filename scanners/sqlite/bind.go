@@ -14,8 +14,8 @@ import (
 	"tallyman/scanners"
 )
 
-// bind converts the arguments to values that SQLite stores. Parameters have no types in SQLite, so there is nothing to
-// convert to.
+// bind turns each argument into a value that SQLite can store. Parameters have no type in SQLite, so the argument alone
+// decides the form. Only times take the form of their column.
 func (p *prepared) bind(ctx context.Context, conn *connection, values []row.Value) ([]any, error) {
 	var forms map[string]timeForm
 	bound := make([]any, len(values))
@@ -132,7 +132,7 @@ type timeForm struct {
 	unit   time.Duration // of a column of integers: time.Second or time.Millisecond; 0 means text
 	iso    bool          // with a T between date and time
 	suffix string        // "", "Z" or "+00:00"
-	digits int           // of a fraction: a fixed number, or shortest; 0 means 3 as in SQLite, or 6 or 9 if needed
+	digits int           // digits of a fraction; shortest = no trailing zeros; 0 = as SQLite writes it: 3, or 6 or 9 if 3 are too few
 	padded bool          // whole seconds have a fraction, too
 }
 

@@ -26,8 +26,8 @@ func driverZone(location *time.Location) (string, error) {
 	return name, nil
 }
 
-// clockFunctions are SQLite's functions of times, each with the number of arguments up to its last time. A call with
-// fewer arguments uses the clock.
+// clockFunctions are SQLite's time functions. The number says how many arguments a call needs to give all its times. A
+// call with fewer arguments uses the clock.
 var clockFunctions = map[string]int{"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2}
 
 // refuseClock refuses SQLite's own clock if times without a zone are not in UTC. SQLite's clock is in UTC, and its

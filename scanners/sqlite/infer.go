@@ -162,7 +162,8 @@ func (in inference) operators(e []probe.Token) (row.Kind, bool) {
 	return row.Null, false
 }
 
-// calculation returns the kind of a calculation with these operands. An empty operand comes before a sign.
+// calculation returns the kind of a calculation with these operands. A sign has no left operand, so that operand is
+// empty: -x has the operands "" and x.
 func (in inference) calculation(operands [][]probe.Token) row.Kind {
 	var kinds []row.Kind
 	for _, o := range operands {

@@ -159,8 +159,8 @@ func errorf(code scanners.Code, transient bool, hint, format string, args ...any
 	return &scanners.Error{Code: code, Transient: transient, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
-// mapError turns an error into a scanners.Error. generic is the code of errors for which SQLite has no number. The
-// statement is at fault while the statement is compiled, and the data while the statement runs.
+// mapError turns an error into a scanners.Error. generic is the code of all errors that the switch below does not list.
+// Use CodeStatement while a statement is compiled, and CodeFailed while it runs.
 func mapError(ctx context.Context, err error, generic scanners.Code) *scanners.Error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
 		return mapped

@@ -79,7 +79,7 @@ func (c *Channel) call(ctx context.Context, p *post) answer {
 	sinks.NoteStatus(ctx, resp.StatusCode)
 	slow := time.AfterFunc(readFor, end)
 	defer slow.Stop()
-	// an incomplete body is enough: a service that answers 200 has taken the message
+	// The body may be incomplete. For a service that tells errors in the body, an incomplete body counts as an error.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes))
 	return answer{status: resp.StatusCode, header: resp.Header, body: body}
 }

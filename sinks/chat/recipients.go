@@ -74,7 +74,8 @@ type mention struct {
 var mentionForm = regexp.MustCompile(`^[A-Za-z0-9_.@+-]{1,100}$`)
 
 // A message mentions at most so many people, with ids or phones of so many characters in all. Discord takes mentions of
-// 100 people, in 2,000 characters with four of markup for each and a space; and mentions must leave room for the text.
+// 100 people in 2,000 characters. Each mention adds three characters of markup and a space. With other services,
+// mentions must leave room for the text.
 const (
 	mostMentioned = 100
 	maxMentioned  = 1_400

@@ -54,7 +54,8 @@ func services() map[string]opener {
 	}
 }
 
-// open parses the URL of a chat. Its errors show nothing of the URL but the scheme.
+// open parses the URL of a chat. Its errors show the scheme, the template and names of parameters and headers. Apart
+// from the template, they show no value.
 func open(raw string) (service, *url.URL, error) {
 	if strings.ContainsAny(raw, " \t\r\n") {
 		return nil, nil, errors.New("chat: the url is one URL, without spaces: a sink posts to one chat")

@@ -178,8 +178,8 @@ func openDiscord(u *url.URL) (service, error) {
 	return &discordChat{config}, nil
 }
 
-// linkEscapes prevents a text from making links in Markdown, whose words could hide the address. It escapes the backslash
-// for the reason that plainMarkdown has.
+// linkEscapes prevents a text from making links in Markdown, whose words could hide the address. linkEscapes also
+// escapes the backslash. The comment of plainMarkdown says why.
 var linkEscapes = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
 
 func (d *discordChat) post(m *message, _ time.Time) (*post, error) {

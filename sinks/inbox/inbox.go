@@ -225,7 +225,7 @@ const (
 
 	// A script blocks all warehouses of a server while it runs, so each call does a bounded part of the work.
 	maxBatch    = 500     // notices in one script call
-	maxBytes    = 1 << 20 // of bodies in one script call, or in its answer; or one notice
+	maxBytes    = 1 << 20 // bytes of bodies in one script call or in its answer; a single larger notice goes alone
 	maxNotice   = 4 << 20 // bytes of one notice
 	maxInboxes  = 500     // in one script call that changes them; a notice for more inboxes is wide
 	maxPairs    = 5000    // notices times inboxes in one script call

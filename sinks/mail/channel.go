@@ -90,8 +90,9 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	return c.settle(d, id, answer, bad)
 }
 
-// noteStatus records one reply code of the server. The first of these counts: the reply that ended the call, the first
-// address that was put off, the first refused address if no address was accepted, 250.
+// noteStatus records one reply code of the server. If a reply ended the call, its code counts. Else the code for the
+// first address that was put off counts. Else, if no address was accepted, the code for the first refused address
+// counts. Else it is 250.
 func noteStatus(ctx context.Context, a *mailAnswer, err error) {
 	switch {
 	case err != nil:

@@ -87,9 +87,9 @@ func (l *loop) known() []int64 {
 	return slices.AppendSeq(slices.Collect(maps.Keys(l.jobs)), maps.Keys(l.records.answers.known))
 }
 
-// wanted returns how many deliveries to claim now: the deliveries that are missing from the stock, within the limits of
-// the sink. The stock fills all calls, and has as many deliveries more as the sink takes in a quarter of a second. If a
-// full batch waits already, wanted returns 0 until half of the stock is missing.
+// wanted returns how many deliveries to claim now. The node wants enough deliveries for all calls, and those that the
+// sink takes in a quarter of a second. This number is the stock. wanted returns how many are missing, within the limits
+// of the sink. If a full batch waits already, wanted returns 0 until half of the stock is missing.
 func (l *loop) wanted(now time.Time) int {
 	if l.grip == nil || l.stop.begun || l.records.failed || !l.heldUntil(now).IsZero() {
 		return 0

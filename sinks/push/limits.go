@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// soon is how far ahead of the rate deliveries are claimed.
+// A delivery is claimed at most this long before the rate permits its call.
 const soon = 250 * time.Millisecond
 
 // limits say when the sink may be called. Only the loop uses them.

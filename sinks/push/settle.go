@@ -129,8 +129,8 @@ func latest(list []delivery.Settlement) []delivery.Settlement {
 	return kept
 }
 
-// answers are the channel's answers. An answer is kept as long as a claim may arrive that the ledger made before it had
-// the answer.
+// answers are the channel's answers. A claim may arrive that the ledger made before the ledger had the answer. Until
+// that is impossible, the answer is kept.
 type answers struct {
 	known map[int64]answer // by number
 	done  []int64          // recorded while a claim was under way

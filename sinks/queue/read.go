@@ -152,7 +152,7 @@ func fromRecord(r *item.Record) item.Item {
 		Suspends: r.Suspends, Created: r.Created, Ready: r.Ready, Due: r.Due, Assignee: r.Assignee, Moves: r.Moves, Seq: r.Seq,
 		Bucket: r.Bucket, Order: r.Order,
 	}
-	if i.State.Ended() { // The ledger's column has the first time; for an ended item the trace has the last one.
+	if i.State.Ended() { // The column of the ledger says when the item became ready first. When it became ready last is in the trace.
 		i.Ready = time.Time{}
 	}
 	return i

@@ -90,8 +90,8 @@ func (s *generations) lose(g *Generation, cause error) bool {
 	return true
 }
 
-// fail records why there is still no generation. A nil cause changes nothing: a successful check may just have ended a
-// generation.
+// fail records why there is still no generation. With a nil cause, fail changes nothing. A look that has just ended a
+// generation returns nil, and lose has stored the cause already.
 func (s *generations) fail(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

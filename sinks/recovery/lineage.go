@@ -9,8 +9,9 @@ import (
 
 // Redis must not know more than the ledger. Redis knows more after the ledger was restored from a backup, or after a
 // standby that lagged behind has taken over. Two things show the difference. The first is the mark: the ledger stores
-// the mark before Redis does, and no later commit recreates it. The second are the latest entries that the contents
-// remember (Contents.Ahead). The mark may be some seconds old; the contents know of each delivery.
+// the mark before Redis does. A ledger that has lost the mark never makes the same mark again. The second are the
+// latest entries that the contents remember (Contents.Ahead). The mark may be some seconds old; the contents know of
+// each delivery.
 
 // Lineage distinguishes the ledger from an older copy of it. internal/lineage implements it.
 type Lineage interface {
@@ -86,8 +87,8 @@ func (k *Keeper) compare(ctx context.Context, g *Generation) error {
 }
 
 // Compared waits until Redis was compared with the ledger that this node is connected to now. A restored ledger may
-// give out a value a second time. Code that writes such a value to Redis must call Compared first, because the write
-// would hide the difference. Compared returns ErrLost if the generation has ended.
+// give out a number, such as the number of a delivery, a second time. Code that writes such a number to Redis must call
+// Compared first, because the write would hide the difference. Compared returns ErrLost if the generation has ended.
 func (k *Keeper) Compared(ctx context.Context, g *Generation) error {
 	for !g.isWrittenBack && g.compared.Load() != k.incarnation() {
 		if !k.Is(g) {

@@ -28,7 +28,7 @@ type Answer struct {
 	Renew   Codes `yaml:"renew" doc:"codes of a refused token: a new token is fetched, and the call is made once more"`
 }
 
-// CheckAt reports faults of the rules.
+// CheckAt reports faults in the settings code, ok, refused and renew.
 func (a *Answer) CheckAt(at settings.Section) {
 	switch {
 	case a.Code == "" && len(a.OK)+len(a.Refused)+len(a.Renew) > 0:

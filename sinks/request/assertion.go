@@ -96,6 +96,6 @@ func (s *Signer) Sign(now time.Time) (string, error) {
 	if s.assertion.KeyID != "" {
 		token.Header["kid"] = s.assertion.KeyID
 	}
-	key, _ := s.key.Get() // told has had the error
+	key, _ := s.key.Get() // the callback told has got the error already
 	return token.SignedString(key)
 }

@@ -131,7 +131,8 @@ type Call struct {
 
 const contentType = "Content-Type"
 
-// Make makes the call from the data of the view. The address stays the same: path and query are added to its end.
+// Make makes the call from the data of the view. Make does not change address. It adds path and query to the end of a
+// copy.
 func (t *Template) Make(address *url.URL, view any) (*Call, error) {
 	c := &Call{Method: t.Method, Header: http.Header{}}
 	for _, step := range []struct {

@@ -115,8 +115,8 @@ func (w *Webhook) recipients(ctx context.Context, batch []delivery.Delivery) ([]
 	return to, nil
 }
 
-// The limits for reading the body of an answer. The status decides, so a body without an end, or a slow one, must not
-// hold up a delivery.
+// The limits for reading the body of an answer. In a usual call the status decides, so a body without an end, or a slow
+// one, must not hold up a delivery. A call with a form of its own waits for the body, and only readBytes limits it.
 const (
 	readBytes = 64 << 10
 	readFor   = 2 * time.Second

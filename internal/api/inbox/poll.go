@@ -71,7 +71,8 @@ func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) 
 }
 
 // look returns the page for the answer, or the tag of the page that the client already has. The version changes with
-// any change in the warehouse. So a waiting client goes on waiting if only other subscribers got something.
+// any change in the warehouse. After a change the server polls again, and the client goes on waiting if only other
+// subscribers got something.
 func (h *Handlers) look(ctx context.Context, x *exchange) (page.Page, string, error) {
 	if tag, err := h.unchanged(ctx, x); err != nil || tag != "" {
 		return page.Page{}, tag, err
@@ -293,7 +294,8 @@ func (h identity) add(s string) identity {
 	return (h ^ 0xff) * fnvPrime // No UTF-8 text has the byte 0xff.
 }
 
-// tagOf returns the tag of a page that answers the request this. next is 0 if there is more after the page.
+// tagOf returns the tag of a page. this is the identity of the request that the page answers. next is 0 if there is
+// more after the page.
 func tagOf(version string, this, next identity) string {
 	b := make([]byte, 0, len(version)+2*identityLen+4)
 	b = append(b, '"')

@@ -141,8 +141,8 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 	}
 }
 
-// follow queues everything that arrived since the stream caught up. follow returns whether the cursor known is already
-// past everything that arrived.
+// follow queues everything that arrived since the stream caught up. follow returns true if known, the cursor of the
+// feed, is past everything that arrived.
 func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
 	alike := true
 	for {
@@ -163,7 +163,7 @@ func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, err
 	}
 }
 
-// bringsNew tells whether the page has something after the cursor known, or belongs to another epoch.
+// bringsNew tells whether the page has something after known, the cursor of the feed, or belongs to another epoch.
 func bringsNew(pg *page.Page, known page.Cursor) bool {
 	at, err := page.DecodeCursor(pg.Cursor)
 	if err != nil || at.Epoch != known.Epoch || at.Score < known.Score || at.Changes < known.Changes {

@@ -99,7 +99,7 @@ func cellOf(n *ledger.NoticeCount) ledger.Cell {
 
 func tallyOf(n *ledger.NoticeCount) tally { return tally{n.Count, n.Urgent} }
 
-// countMinutes counts the minutes from since on whose counts can still grow.
+// countMinutes counts the minutes whose counts can still grow. The first such minute is at since or later.
 func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) error {
 	from := since
 	if c.settled.After(since) && c.settled.Before(now) {

@@ -14,9 +14,8 @@ import (
 )
 
 // The least time between the beginnings of two looks, and the time for one look. If the ledger takes long, looks are
-// less frequent. After a look, the ledger has nine times as long for other work, but at most lookRest, so that the
-// overview is not too old. So a look of up to one second takes at most a tenth of the time, and a longer look at most
-// half of the time.
+// less frequent. The pause after a look is nine times as long as the look, but at most lookRest. So the overview is not
+// too old. So a look of up to one second takes at most a tenth of the time, and a longer look at most half of the time.
 const (
 	lookEvery   = 2 * time.Second
 	lookTimeout = 10 * time.Second

@@ -174,7 +174,7 @@ const (
 	needed
 )
 
-// needs are the fields of an operation. The need of store for delay is also its need for days.
+// needs says for each field whether an operation uses it. The operation store takes days in place of delay.
 type needs struct{ attempt, delay, lease, worker, force, set need }
 
 // needsOf returns the fields of an operation.

@@ -48,7 +48,7 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerQueues(operations)
 }
 
-// The maximum sizes of bodies. Each has room for 1,000 large items or operations.
+// The maximum sizes of bodies. They have room for 1,000 items of 8 KB, or 1,000 operations of 1 KB.
 const (
 	maxPushBody     = 8 << 20
 	maxStepBody     = 1 << 20
@@ -137,8 +137,8 @@ func (h *Handlers) queueFor(ctx context.Context, name string) (*view.ServedQueue
 	return q, by(ctx, &c), prob
 }
 
-// queueFailed converts an error of a queue to a problem. list is the name of the body's list that the index in the
-// error counts, or "" if the request is about one item.
+// queueFailed converts an error of a queue to a problem. list is the name of the list in the body to which the index in
+// the error belongs, or "" if the request is about one item.
 func (h *Handlers) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
 		return api.InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})

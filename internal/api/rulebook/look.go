@@ -21,7 +21,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// RuleHistory reads the runs, findings and promotions of rules from the ledger.
+// RuleHistory reads the runs and findings of rules from the ledger.
 type RuleHistory interface {
 	ledger.RunReader
 	ledger.FindingReader

@@ -128,7 +128,7 @@ type Promotion struct {
 	By string
 }
 
-// Of returns the promotion of the rule and scope; nil = none.
+// Of returns the promotion in the form of the ledger. The caller checks that At is not 0.
 func (p *Promotion) Of(rule, scope string) *ledger.Promotion {
 	return &ledger.Promotion{Rule: rule, Scope: scope, At: Time(p.At), By: p.By}
 }

@@ -35,7 +35,7 @@ type Notice struct {
 	*notice.Notice
 	Body    []byte
 	after   string   // see ledger.NewNotice
-	named   []string // recipients that the last sink with recipients names
+	named   []string // Recipients of the last sink that has some
 	targets []target
 }
 

@@ -18,8 +18,9 @@ import (
 
 const (
 	daysMade = 7 // Partitions are made this many days ahead.
-	// keptBeyond is how many whole days a partition is kept longer than the retention. A notice is made on the day of
-	// its episode or on the next day. Notices that are made later are copied to the default partition.
+	// keptBeyond is how many whole days a partition is kept longer than the retention. The id of a notice names the day
+	// of its episode. Most notices are made on that day or on the next day. When a partition is dropped, notices that
+	// were made later are copied to the default partition.
 	keptBeyond = 2
 	// itemsOfDay is how many numbers of items belong to one day. Further items of a day get numbers of the next day.
 	itemsOfDay = 100_000_000

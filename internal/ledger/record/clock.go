@@ -24,7 +24,8 @@ func newClock(s *ledger.ClockState, withheld time.Duration) Clock {
 
 const clockObject = "clock"
 
-// TermBegun is the record of a term that began at the time began, because the clock went back.
+// TermBegun is the record of a term that began because the clock went back. began is the beginning of the term; back is
+// how far the clock went back.
 func TermBegun(was *ledger.ClockState, began time.Time, back time.Duration) *ledger.Change {
 	before := newClock(was, was.Withheld)
 	before.Machine = micros(began.Add(back))

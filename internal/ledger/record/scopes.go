@@ -5,7 +5,7 @@ import (
 	"tallyman/rules/scopelist"
 )
 
-// mostScopes bounds how many added, changed and removed scopes a record names, each.
+// A record names at most mostScopes added, mostScopes changed and mostScopes removed scopes.
 const mostScopes = 200
 
 // ScopeChange is what a list from a source has changed in a rule's scopes; see ledger.ScopeKeeper. ScopeChange names

@@ -26,7 +26,7 @@ const (
 // ledger open and may write meanwhile: the copy has the state of one moment. The new file gets its name when the copy
 // is complete, checked and on the disk. A killed process leaves at most a file with the suffix .partial.
 //
-// Backup returns ErrBackupExists where the file to exists, and ErrDamaged where the copy has faults.
+// Backup returns ErrBackupExists if there is a file with the name to already, and ErrDamaged where the copy has faults.
 func Backup(ctx context.Context, path, to string) (size int64, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return 0, fmt.Errorf("ledger: %w; check the path in ledger.url", err)

@@ -175,8 +175,8 @@ func (s *catalogueStore) addSubscriptions(ctx context.Context, who ledger.Author
 	return len(added), nil
 }
 
-// insertSubscriptions adds the subscriptions that do not exist yet, under any origin, and returns them. ErrNotFound
-// for an unknown type.
+// insertSubscriptions adds the subscriptions that the ledger does not have yet, whatever the origin of an existing one,
+// and returns the added ones. ErrNotFound for an unknown type.
 func insertSubscriptions(ctx context.Context, tx Conn, given, origin string) ([]ledger.Subscription, error) {
 	if err := knowTypes(ctx, tx, given); err != nil {
 		return nil, err

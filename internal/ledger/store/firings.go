@@ -84,7 +84,7 @@ func (s *firingStore) Thaw(ctx context.Context, rule, scope string, term int64, 
 	return err
 }
 
-// leaveOut records a firing that does not run, and moves the scope's last firing on to it. what names the operation:
+// leaveOut records a firing that does not run, and makes it the last firing of the scope. what names the operation:
 // skip or thaw. With thaw the observed clock of the findings does not advance. It returns false for a firing that runs
 // or is done already, and an error for an unknown rule and scope.
 func (s *firingStore) leaveOut(ctx context.Context, what, rule, scope string, term int64, due time.Time, node, reason string) (bool, error) {

@@ -8,7 +8,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// sessionStore is ledger.Sessions. Its statements do not wait for other work of the process; see Engine.Aside.
+// sessionStore is ledger.Sessions. Its statements, except HeldLanes, do not wait for other work of the process; see
+// Engine.Aside.
 type sessionStore struct{ *base }
 
 // BeginSession implements ledger.Sessions.

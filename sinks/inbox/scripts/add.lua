@@ -10,7 +10,7 @@
 --      2 cap: how many notices an inbox keeps
 --      3 id, 4 score
 --      5 number of the portion, 6 its subscribers, separated by spaces, in the order of the keys
--- Result: the ids of notices that the cap has removed, perhaps from the last inbox that held them.
+-- Result: the ids of notices that the cap has removed, and that may be in no inbox any more.
 -- Error:  EPOCH <what was found, or none>; LATE: this delivery is not open any more. Nothing was changed.
 
 local CHUNK = 1000

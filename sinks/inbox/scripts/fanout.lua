@@ -21,10 +21,8 @@
 --      then n × score; 0 = give one, else the notice is written back with this score
 --      then p, the number of modal notices, then the number (1 …) of each
 --      then s × subscriber, in the order of the keys
---      then the lists: s' inboxes that get the same notices. Each list is s', the numbers (1 …) of the inboxes, m, and
---        the numbers (1 …) of the notices; m = 0 means all notices
--- Result: n scores as text, then the ids of notices that the cap has removed, perhaps from the last inbox that held
---         them.
+--      then the lists. All inboxes of one list get the same notices. A list is: s', how many inboxes; their numbers (1 …); m, how many notices; their numbers (1 …). m = 0 means all notices
+-- Result: n scores as text, then the ids of notices that the cap has removed, and that may be in no inbox any more.
 -- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery>, which must be undone first. Nothing was
 --         changed.
 

@@ -40,7 +40,7 @@ UPDATE inbox_states SET lease_until = CASE WHEN lease_until > $1::bigint + great
 WHERE lease_until > $1::bigint + $3::bigint;
 
 -- name: turn-pushes
--- A waiting delivery keeps the rest of its waiting time. Exceptions are deliveries at a certain time of day and
+-- A waiting delivery keeps the rest of its waiting time. Exceptions are deliveries with a fixed time (`at`) and
 -- deliveries that a silence holds back.
 UPDATE pushes
 SET until = CASE WHEN until > $1::bigint + greatest($2::bigint, $3::bigint) THEN until - $2 WHEN until > $1 + $3 THEN 0 ELSE until END,

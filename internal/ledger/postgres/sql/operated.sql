@@ -10,7 +10,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below
 -- this one, $8 limit, $9 now, $10 only those that wait behind another or for a silence, $11 numbers above this one,
 -- $12 a cause as in delivery-causes, '' = any, $13 now of leases.
--- Result: the columns of codec.DeliveryRecord, the latest first. The end of a lease is told by the clock of $9.
+-- Result: the columns of codec.DeliveryRecord, the latest first. $9 and $13 are two clocks. The result has the end of a lease on the clock of $9.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, d.kind, ''), coalesce(p.unless, d.unless, ''), coalesce(p.delay, d.delay, 0), coalesce(p.at, d.at, 0),
        coalesce(p.within, d.within, 0), coalesce(p.retry, d.retry, 0), d.expires_at = 9223372036854775807,

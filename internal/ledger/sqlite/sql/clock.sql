@@ -39,7 +39,7 @@ UPDATE inbox_states SET lease_until = CASE WHEN lease_until > ?1 + max(?2, ?3) T
 WHERE lease_until > ?1 + ?3;
 
 -- name: turn-pushes
--- A waiting delivery keeps the rest of its waiting time. Exceptions are deliveries at a certain time of day and
+-- A waiting delivery keeps the rest of its waiting time. Exceptions are deliveries with a fixed time (`at`) and
 -- deliveries that a silence holds back.
 UPDATE pushes
 SET until = CASE WHEN until > ?1 + max(?2, ?3) THEN until - ?2 WHEN until > ?1 + ?3 THEN 0 ELSE until END,
