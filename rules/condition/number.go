@@ -242,8 +242,15 @@ func roundDecimal(v row.Value, rounding apd.Rounder) (row.Value, bool) {
 	}
 	c := exactly.WithPrecision(maxDigits + maxExponent)
 	c.Rounding = rounding
+	toWhole := c.RoundToIntegralValue // makes 0 of a number far below 1, whatever the rounding is
+	if rounding == apd.RoundCeiling {
+		toWhole = c.Ceil
+	}
+	if rounding == apd.RoundFloor {
+		toWhole = c.Floor
+	}
 	r := new(apd.Decimal)
-	if _, err := c.RoundToIntegralValue(r, d); err != nil {
+	if _, err := toWhole(r, d); err != nil {
 		return row.Value{}, false
 	}
 	return row.NormalDecimalOf(r), true
