@@ -106,12 +106,13 @@ check: ## Check lint (with format and go vet), generated code, the console, clie
 	echo "deploy"; $(MAKE) --no-print-directory deploy-check
 
 .PHONY: lint
+# Another checkout on the machine may be linted at the same time.
 lint: ## Lint, with format and go vet
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
-	echo "lint"; "$$lint" run ./...; \
-	(cd clients/go; "$$lint" run ./...); \
-	(cd bench; "$$lint" run ./...); \
-	cd deploy/tools; "$$lint" run ./...
+	echo "lint"; "$$lint" run --allow-parallel-runners ./...; \
+	(cd clients/go; "$$lint" run --allow-parallel-runners ./...); \
+	(cd bench; "$$lint" run --allow-parallel-runners ./...); \
+	cd deploy/tools; "$$lint" run --allow-parallel-runners ./...
 
 .PHONY: deploy-check
 deploy-check: ## Check what a site deploys: each alert, the chart by Helm and by the schemas of Kubernetes
