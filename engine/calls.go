@@ -6,8 +6,8 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// sinkCalls remembers the lanes of a sink whose last attempt by this node failed. A lane that another node has emptied
-// since is dropped at this node's next attempt.
+// sinkCalls remembers the lanes of a sink whose last attempt by this node failed. If another node has emptied the lane
+// since, the lane stays in failed until this node's next drain of the lane succeeds.
 type sinkCalls struct {
 	mu       sync.Mutex
 	failed   map[delivery.Lane]laneFault

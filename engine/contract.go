@@ -30,8 +30,8 @@ type Ledger interface {
 type Session interface {
 	delivery.Session
 	// Own is Hold for firings. The ledger refuses the commit of a firing whose session has ended. So this channel may
-	// close late: only when the ledger has ended the session. Hold's channel is closed earlier, when the session may
-	// have ended.
+	// close late: only when the ledger has ended the session, or when the node stops. Hold's channel is closed earlier,
+	// when the session may have ended.
 	Own() (id string, ended <-chan struct{})
 	// Announce records which rules the node runs.
 	Announce(ctx context.Context, rules string) error

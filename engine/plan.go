@@ -20,12 +20,12 @@ type firingPlan struct {
 
 	base  time.Time   // Every firing due up to base is done, skipped or given up.
 	queue []time.Time // Late firings after base that will run, in ascending order.
-	fresh bool        // No firing of the queue has run yet, so later late firings may still join the queue.
+	fresh bool        // No firing of the queue has run yet. Firings that become late meanwhile may still join the queue.
 }
 
-// begin takes up the rule at now. base is the due time of the rule's last run, or the time at which the ledger first
-// heard of the rule. Firings that should have started between base and now are missed: no node ran them. A firing that
-// still waits for its jitter is not missed.
+// begin starts the plan of the rule at the time `now`. base is the due time of the rule's last run, or the time at
+// which the ledger first heard of the rule. Firings that should have started between base and now are missed: no node
+// ran them. A firing that still waits for its jitter is not missed.
 func (p *firingPlan) begin(base, now time.Time) {
 	p.base, p.queue = base, nil
 	missed := p.schedule.Missed(p.base, now.Add(-p.jitter), mostMissed)

@@ -69,9 +69,10 @@ func (g *scanGroups) knows(rule, scope string) bool {
 type firingAt struct{ term, due int64 }
 
 // scanGroup is the scopes of a rule that one scan serves. Each scope claims its own firing. Then it joins the group's
-// scan of that firing and judges its own rows. The scan begins when every unit that will try the firing on this node
-// has joined or has turned out to run on another node. A scope that claims its firing later joins another scan: a scope
-// never judges rows that were read before its claim.
+// scan of that firing and judges its own rows. The scan begins when each unit that has announced the firing on this
+// node has joined or has withdrawn. A unit withdraws when another node runs its firing, for example. The scan waits no
+// longer than patience. A scope that claims its firing later joins another scan: a scope never judges rows that were
+// read before its claim.
 type scanGroup struct {
 	name  string
 	knows func(scope string) bool // Tells whether the rule has the scope, in this group or another.
@@ -81,9 +82,9 @@ type scanGroup struct {
 	open   []*sharedScan    // The scans that have not begun.
 }
 
-// expect announces that a unit is about to try the firing next, and no longer the firing before. The zero value stands
-// for no firing. A scan waits for the announced units. It begins when the last of them has joined or has withdrawn, or
-// after patience.
+// expect announces that a unit is about to try the firing `next`. expect also withdraws the announcement of the firing
+// `before`. The zero value stands for no firing. A scan waits for the announced units. It begins when the last of them
+// has joined or has withdrawn, or after patience.
 func (g *scanGroup) expect(before, next firingAt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"tallyman/scanners"
 )
 
-// The start of a node verifies each scope of each rule, and so many lines would hide all others. The rules that are
-// verified within verifiedWindow have one line together. Of the rules that are not verified, mostUnverifiedLines have
-// their own lines within unverifiedWindow.
+// A node that starts verifies each scope of each rule. A log line for each of them would hide all other lines. The
+// rules that are verified within verifiedWindow have one line together. Of the rules that are not verified,
+// mostUnverifiedLines have their own lines within unverifiedWindow.
 const (
 	verifiedWindow      = 2 * time.Second
 	unverifiedWindow    = 5 * time.Second
@@ -159,8 +159,9 @@ func (u *unit) unready() bool { return u.scoped.Program == nil || u.unverified !
 // interval, and mostVerifyWait at most.
 func (u *unit) verifyWait() time.Duration { return min(mostVerifyWait, u.scoped.Policy.Shortest/2) }
 
-// check verifies the rule and the cost of its probe. For a rule with on_error: alert, check waits not much longer than
-// until for a source that hangs or is busy. Such a firing must be recorded in time.
+// check verifies the rule and the cost of its probe. For a rule with on_error: alert, check stops waiting for a source
+// at the time `until`, but waits at least a second. The source may hang or be busy. Such a firing must be recorded in
+// time.
 func (u *unit) check(ctx context.Context, stop <-chan struct{}, until time.Time) error {
 	if !u.alertsOnError() {
 		return u.checkOnce(ctx, stop)

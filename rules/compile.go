@@ -224,8 +224,8 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 	c.program.fields = append(c.program.fields, dataField{name: name, column: row.Index(c.program.words.fields, name), kind: want.Type, required: want.Required, value: p})
 }
 
-// texts binds the templates of title and body in every language. Where the rule has none, the type's templates stand
-// in.
+// texts binds the templates of title and body in every language. Where the rule has none, texts binds the type's
+// templates.
 func (c *compiler) texts() {
 	zone, err := time.LoadLocation(c.r.Schedule.Timezone)
 	if err != nil {
@@ -318,7 +318,7 @@ func (c *compiler) time(path, src string) *condition.Program {
 	case row.Text:
 		hint = "CAST it to a timestamp in the SQL, or write date(" + src + ")"
 	case row.Duration:
-		hint = "for a fixed time after the notice write delay; to begin at a time of the row add it: released_at + …"
+		hint = "write delay for a fixed time after the notice; to count from a time of the row, add the duration to that column: released_at + …"
 	default: // keep the general hint
 	}
 	c.fail(path, CodeExprKind, fmt.Sprintf("the time is a value of kind %s", p.Kind()), hint)

@@ -264,8 +264,8 @@ func (e entry) one(s subject) (at time.Time, ok bool, err error) {
 var errRequired = errors.New("is NULL, but the type requires it")
 
 // fitting lists the kinds of values that a field takes. A text field takes numbers, because a WMS often has numbers as
-// the names of bins and articles. Only text fields take JSON as it is. For other fields the kind of a value from a JSON
-// column shows only with each row.
+// the names of bins and articles. Only text fields take JSON as it is. For other fields, the kind of a value from a
+// JSON column is known only when the row is there.
 var fitting = map[catalog.FieldKind][]row.Kind{
 	catalog.String:  {row.Text, row.JSON, row.Int, row.Decimal},
 	catalog.Int:     {row.Int},

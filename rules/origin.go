@@ -40,8 +40,8 @@ func (r *Rule) ProblemIn(path string, offset int, code, message, hint string) pr
 // has tells whether the field is written in the rule, in the defaults or in the scope's overrides.
 func (o origin) has(path string) bool { return o.at(path, false) != nil }
 
-// at returns the node at the path, or nil. With near, a path that ends early gives the key of the last field that
-// exists.
+// at returns the node at the path, or nil. With near, at returns the last key or list item on the path that exists, if
+// the whole path does not exist.
 func (o origin) at(path string, near bool) *strictyaml.Node {
 	n, last := o.tree.Walk(path)
 	if n == nil && near {

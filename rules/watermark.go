@@ -89,7 +89,7 @@ func initialHint(k row.Kind) string {
 }
 
 // initialOf converts an initial value of the rule to the kind of its column. It returns false where the value does not
-// fit. None fits a JSON column, because JSON values have no order in Go: "10" is less than "9".
+// fit. No value fits a JSON column. Go compares JSON values as texts, so "10" is less than "9".
 func initialOf(k row.Kind, given any) (initialValue, bool) {
 	if s, ok := given.(string); ok {
 		return initialText(k, s)

@@ -84,7 +84,7 @@ func AskColumn(ctx context.Context, source Preparer, questions []string) (*row.C
 func comparisonError(c probe.Comparison, what, dbType string) error {
 	return &Error{
 		Code: CodeParam, At: c.At,
-		Hint: fmt.Sprintf("return %s as a column of the probe and declare what it holds, as columns: {%s: %s}, or unix_seconds; or CAST it to a time",
+		Hint: fmt.Sprintf("return %s as a column of the probe, and declare what it holds, for example columns: {%s: %s}. A column of seconds is declared as unix_seconds. Or CAST the column to a time",
 			c.Column, c.Name, declarationFor(dbType)),
 		Err: fmt.Errorf("the probe compares the time :%s with %s, which %s", c.Param, c.Column, what),
 	}

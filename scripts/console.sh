@@ -20,7 +20,8 @@ fetch_npm() {
   tar -xzf "$tarball" -C "$1"
 }
 
-# install installs exactly the packages of the lock file. It does nothing if the lock file has not changed since.
+# install installs exactly the packages of the lock file. It does nothing if the lock file has not changed since the
+# last install.
 install() {
   local stamp=node_modules/.tallyman
   if cmp -s package-lock.json "$stamp"; then

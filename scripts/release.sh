@@ -9,8 +9,8 @@
 #   release.sh package KIND VERSION ARCH TREE FOLDER   makes a deb or an rpm from such a folder
 #
 # The same commit gives the same bytes: times are the time of the commit, owners are root, names are sorted, and no path
-# of the machine is in a binary. Nothing comes from the network, except modules that the caches do not have. PLATFORMS
-# names fewer platforms.
+# of the machine is in a binary. Nothing comes from the network, except modules that the caches do not have. The
+# variable PLATFORMS can name some of the platforms; without it the script builds all of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -109,8 +109,8 @@ kit() {
   bin/tools/archive "$2/$1" "dist/$1.tar.gz"
 }
 
-# images makes an archive for docker load for each Linux platform. The layer of an image has the same bytes each time,
-# but its description has not.
+# images makes an archive for docker load for each Linux platform. The layer of an image has the same bytes each time.
+# The description of the image differs each time.
 images() {
   local platform
   if [ "$(id -u)" != 0 ] || ! command -v buildah >/dev/null; then

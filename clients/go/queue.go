@@ -48,7 +48,7 @@ var ErrStopping = errors.New("the worker stops")
 //
 // When ctx ends, Work leases no more items. Handlers finish with contexts of their own, and their outcomes are
 // reported. Items that were not begun go back to the queue. Then Work returns nil. If the service refuses to lease
-// items, Work ends in the same way and returns a [ProblemError].
+// items, Work handles the items that it has leased, and returns a [ProblemError].
 func (q *Queue) Work(ctx context.Context, handle func(ctx context.Context, it Item) error) error {
 	w, err := q.newWork(ctx, handle)
 	if err != nil {

@@ -292,8 +292,8 @@ func (l *state) over(ids []string) {
 	}
 }
 
-// tried tells whether the notice was sent in the lane, or a delivery of it has an attempt. If not, tried cancels the
-// deliveries in the lane that wait for their first attempt, for all notices of the finding.
+// tried tells whether the notice was sent in the lane, or a pending delivery of the notice has an attempt. If not,
+// tried cancels the deliveries in the lane that wait for their first attempt, for all notices of the finding.
 func (l *state) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {

@@ -13,7 +13,7 @@ import (
 // Source answers every probe with the rows that a function gives.
 type Source struct {
 	Columns []row.Column
-	// Rows answers a scan. A test makes a slow probe by waiting here, also for ctx.
+	// Rows answers a scan. A test that needs a slow probe waits in Rows. The wait ends early when ctx ends.
 	Rows func(ctx context.Context, req scanners.Request) ([][]row.Value, error)
 
 	mu       sync.Mutex
@@ -35,7 +35,7 @@ func (s *Source) Prepares() int {
 	return s.prepares
 }
 
-// Prepare returns the source itself.
+// Prepare returns a probe that answers from the source.
 func (s *Source) Prepare(context.Context, *probe.Statement) (scanners.PreparedProbe, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ type Channel struct {
 type Address struct {
 	Live   []ledger.Target // The sinks of a live rule.
 	shadow []ledger.Target // The shadow inbox of the rule.
-	back   []ledger.Target // For resolutions: Live and shadow. The commit sends each only where its firing notice went.
+	back   []ledger.Target // The targets of resolutions: Live, and shadow where it applies. A resolution goes only where its firing notice went.
 }
 
 // fallbackInbox is the sink of the shadow inbox where no inbox is configured, as in a trial.

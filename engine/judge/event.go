@@ -40,7 +40,7 @@ type event struct {
 	by      string // The ids of the silences that drop the event. Empty means it gets a notice.
 }
 
-// checkpoint is the state of an eventJudge before a row. rest goes back to it.
+// checkpoint is the state of an eventJudge before a row. The method rest restores a checkpoint.
 type checkpoint struct {
 	watermark []row.Value
 	events    int

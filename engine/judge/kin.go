@@ -41,7 +41,7 @@ func (k *Kin) parse(r *rules.Rule, channels map[string]Channel) (*schedule.Sched
 	defer k.mu.Unlock()
 	if k.statement == nil {
 		var err error
-		// statement stays nil, so the next call parses again.
+		// After an error, statement stays nil, so the next call parses again.
 		if k.schedule, k.statement, k.address, err = parse(r, channels); err != nil {
 			return nil, nil, Address{}, err
 		}

@@ -286,7 +286,7 @@ func (p *Pass) Args(known *Snapshot) map[string]any {
 	return args
 }
 
-// writeForms formats times that the probe compares with a declared column in the form of that column.
+// The probe may compare a time with a column whose form the rule declares. writeForms writes such a time in that form.
 func (p *Pass) writeForms(args map[string]any) {
 	columns, forms := p.Prepared.Columns(), p.Rule.Probe.Forms()
 	for name, form := range forms {

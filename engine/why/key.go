@@ -75,8 +75,9 @@ func canonical(parts, names []string, columns []row.Column) string {
 }
 
 // groupKey reads the values as the key of a group, because notices of a rule with group_by carry that key. groupKey
-// returns the key of the group's first open finding, or the group's key where no finding of it is open. Where the key
-// of a row has as many values, an open finding with that key takes precedence.
+// returns the key of the group's first open finding, or the group's key where no finding of it is open. The key of a
+// row may have as many values as the key of a group. Then an open finding with the row's key takes precedence, and
+// groupKey returns false.
 func groupKey(parts []string, r *rules.Rule, open []finding.State, columns []row.Column) (string, bool) {
 	if len(r.GroupBy) == 0 || len(parts) != len(r.GroupBy) {
 		return "", false
@@ -104,7 +105,7 @@ func isGroup(key string, r *rules.Rule) bool {
 
 func keyForm(r *rules.Rule) string {
 	if len(r.Key) == 0 {
-		return "[], since it judges its result as a whole"
+		return "[] (the rule judges its result as a whole)"
 	}
 	form := fmt.Sprintf("[%s] (%s)", strings.Join(r.Key, ", "), counted(len(r.Key), "value"))
 	if len(r.GroupBy) > 0 {
@@ -167,7 +168,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 		if v, err := row.ParseDecimal(text); err == nil {
 			return v.AppendKey(dst)
 		}
-	case row.Null: // The kind is unknown: a text that looks like a number is one.
+	case row.Null: // The kind is unknown: a value without quotes counts as a number if it looks like one.
 		if v, err := row.ParseDecimal(text); err == nil && !isText {
 			return v.AppendKey(dst)
 		}
@@ -184,7 +185,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 	return row.TextOf(text).AppendKey(dst)
 }
 
-// unquote returns the text of a JSON string. Anything else it returns unchanged.
+// unquote returns the text of a JSON string. unquote returns any other part unchanged.
 func unquote(part string) (text string, isText bool) {
 	if strings.HasPrefix(part, `"`) {
 		if text, isText = row.KeyText(part); isText {

@@ -41,7 +41,7 @@ type Skip string
 const (
 	SkipRule       Skip = "about_rule" // The finding is about the rule, not about a row.
 	SkipGroup      Skip = "group"      // The key is the key of a group, and no finding of the group is open.
-	SkipUnverified Skip = "unverified" // The rule may not run: its statement costs too much.
+	SkipUnverified Skip = "unverified" // The rule must not run: its statement costs too much, or the source does not say what the statement costs.
 )
 
 // answered tells whether the look shows how the row is, or that the probe does not return it.

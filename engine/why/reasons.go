@@ -207,7 +207,7 @@ func (g *gatherer) audience(ctx context.Context) error {
 	}
 	gets, shadow := "no inbox gets it", g.answer.Rule.Shadow && g.answer.Promoted.IsZero()
 	if shadow {
-		gets = "no other inbox would get it once the rule is promoted"
+		gets = "no inbox gets it once the rule is promoted"
 	}
 	g.hold("unsubscribed", Facts{Type: typ, Warehouse: warehouse, Shadow: shadow}, "nobody subscribes to %s in warehouse %s: %s", typ, warehouse, gets)
 	return nil

@@ -220,7 +220,7 @@ func (a *Answer) WhyNotAsked() string {
 	case SkipGroup:
 		return "the key is the key of a group, and no finding of the group is open"
 	case SkipUnverified:
-		return "the rule may not run: " + a.Reason
+		return "the rule is not allowed to run: " + a.Reason
 	}
 	return a.Look.Failed
 }

@@ -98,7 +98,7 @@ func readySchema() *huma.Schema {
 	schema := condition("ready")
 	schema.Properties["unwell"] = &huma.Schema{
 		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Examples: []any{[]any{"source wms", "rules: 2 late"}},
-		Description: "what is not well: sources, queues and push channels that cannot be reached; commits while the ledger refuses some; restore for one day after a restore of the ledger, " +
+		Description: "what is not well: sources, queues and push channels that cannot be reached; “commits” while the ledger refuses some commits; “restore” for one day after a restore of the ledger, " +
 			"and for each queue that withholds items since then; the number of rules that are late, failing or degraded. /status says why. Absent where all is well",
 	}
 	return schema

@@ -206,7 +206,7 @@ type (
 
 // Schema says that a state in the audit is any JSON value.
 func (stateSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Older records only have the size of a value of more than 64 KB"}
+	return &huma.Schema{Description: "any JSON value; in XML its JSON text. For a value of more than 64 KB a record may have only the size"}
 }
 
 // Schema says that the payload of an item is any JSON value.

@@ -206,9 +206,9 @@ func (c *sharedClock) adopt(state *ledger.ClockState, at time.Duration) {
 	}
 }
 
-// follow adjusts the node's time to the ledger's clock. follow makes no correction while the ledger's time may lie
-// between the moments before and after the read. If the ledger is behind, the node's time goes at half the pace until
-// the ledger has caught up. The node's time never goes back.
+// follow adjusts the node's time to the ledger's clock. The ledger has read its clock at some moment between asked and
+// answered. If the ledger's time fits such a moment, follow makes no correction. If the ledger is behind, the node's
+// time goes at half the pace until the ledger has caught up. The node's time never goes back.
 func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Duration) {
 	known := c.now.Load()
 	next := &clockReading{state: *state, at: answered, ended: known.ended}

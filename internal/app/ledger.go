@@ -196,7 +196,7 @@ func explain(doing string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ledger.ErrInUse):
-		return fmt.Errorf("%s: %w; stop the other process, or give the ledger a PostgreSQL (ledger.url) to run several nodes", doing, err)
+		return fmt.Errorf("%s: %w; stop the other process, or put the ledger into PostgreSQL (ledger.url) to run several nodes", doing, err)
 	default:
 		return fmt.Errorf("%s: %w", doing, err)
 	}

@@ -116,7 +116,8 @@ func (p pushSinks) reports() []wire.Health {
 	return list
 }
 
-// fault returns the last error of the channel. Nil means the breaker is closed and the last call succeeded.
+// fault returns the last error of the channel. Nil means the breaker is closed, and no call has failed since the last
+// success.
 func (s *pushSink) fault() error {
 	now := s.Status()
 	if now.Breaker == push.Closed && now.Failures == 0 {

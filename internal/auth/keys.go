@@ -35,7 +35,7 @@ type Keys struct {
 
 	mu     sync.Mutex // Held during a fetch. Other requests wait for the result of the same fetch.
 	room   *rate.Limiter
-	failed atomic.Bool // The last fetch failed.
+	failed atomic.Bool // A fetch has failed since the last fetch for an unknown key began.
 }
 
 // KeysOptions are settings for tests. A zero value means the default.

@@ -24,7 +24,7 @@ import (
 type CheckOptions struct {
 	Paths   []string // Rule files or folders. nil means the paths of the configuration.
 	Live    bool     // Prepare each probe on its source, and compile the rule against the columns.
-	Explain bool     // Explain each sound rule.
+	Explain bool     // Explain each rule that has loaded, also a rule that its source refuses.
 	Strict  bool     // Treat lints as problems.
 }
 

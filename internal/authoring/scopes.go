@@ -22,8 +22,8 @@ const (
 )
 
 // expand makes the scopes of rules whose scopes come from queries. It takes the lists in force from the ledger. Where
-// the ledger has no list, or there is no ledger, it asks a source: the source with the name source, or the rule's own
-// source if source is empty. Where a source returns no usable list, the error is a problem.List.
+// the ledger has no list, or there is no ledger, expand asks the source that the argument names. An empty argument
+// means the source of the rule's query for scopes. Where a source returns no usable list, the error is a problem.List.
 func (c Commands) expand(ctx context.Context, cfg *config.Config, known *site, list []*rules.Rule, source string) ([]*rules.Rule, error) {
 	lists := map[string]scopelist.List{}
 	if known.ledger != nil && slices.ContainsFunc(list, isMadeUp) {
@@ -48,7 +48,7 @@ func (c Commands) expand(ctx context.Context, cfg *config.Config, known *site, l
 
 func isMadeUp(r *rules.Rule) bool { return r.Placeholder == rules.MadeUp }
 
-// askScopes asks a source for the scopes of a rule. An empty source means the rule's own source.
+// askScopes asks a source for the scopes of a rule. An empty source means the source of the rule's query.
 func (c Commands) askScopes(ctx context.Context, cfg *config.Config, r *rules.Rule, source string) (_ scopelist.List, err error) {
 	if source == "" {
 		source = r.Scopes.Source

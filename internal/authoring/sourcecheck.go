@@ -205,7 +205,8 @@ func (s *sourceCheck) note(c *ruleCheck, err error) {
 	}
 }
 
-// tellLost adds one warning about a source that is out of reach. Its place is the first rule that was not checked.
+// tellLost adds one warning about a source that is out of reach. Its place is the first rule whose columns are not
+// known and that the source has not refused.
 func (s *sourceCheck) tellLost() {
 	var first *rules.Rule
 	n := s.leave("the source is out of reach")
@@ -303,8 +304,8 @@ func Verify(ctx context.Context, source scanners.Source, types catalog.Catalog, 
 }
 
 // Causes returns why a rule is not verified, as problems with places. For a source that is out of reach, the problem
-// does not show the address of the source. An error that comes neither from the source nor from the rule gets the code
-// in code.
+// does not show the address of the source. If the error comes neither from the source nor from the rule, the problem
+// has the given code.
 func Causes(r *rules.Rule, err error, code string) problem.List {
 	var list problem.List
 	var scan *scanners.Error

@@ -25,8 +25,8 @@ func (c nodeCommands) health() *cobra.Command {
 		Short: "Ask the node of this machine whether it lives; exit code 3 if the node does not answer that it is alive",
 		Long: `Ask a node whether it lives (/healthz), or whether it can do its work (--ready: /readyz). Health checks of containers and scripts call this command.
 
-Without --server and TALLYMAN_SERVER the command asks the node of the configuration: http.listen says where, and http.tls says whether with TLS. The command then takes
-each certificate, because it calls its own machine and sends no token.`,
+Without --server and TALLYMAN_SERVER the command asks the node of the configuration: http.listen says where, and http.tls says whether with TLS. The command then accepts
+any certificate, because the command calls its own machine and sends no token.`,
 		Example: `  tallyman health --config site.yaml
   tallyman health --ready --server https://wms-2:8080`,
 		Args: cobra.NoArgs,

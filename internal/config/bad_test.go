@@ -251,7 +251,7 @@ func TestBadPushChannels(t *testing.T) {
 		{name: "short timeout", text: out("timeout: 0.5s"), want: []string{"out_of_range: sinks.a.timeout"}},
 		{name: "long timeout", text: out("timeout: 6m"), want: []string{"out_of_range: sinks.a.timeout is 6m, at most 5m"}},
 		{name: "rate without a unit", text: out("rate: 50"), want: []string{`bad_rate: sinks.a.rate: "50" is no rate`}},
-		{name: "rate of none", text: out("rate: 0/s"), want: []string{"bad_rate: sinks.a.rate is 0/s; it must be 1 to 1000000"}, hint: "leave it out, or write none, for no limit"},
+		{name: "rate of none", text: out("rate: 0/s"), want: []string{"bad_rate: sinks.a.rate is 0/s; it must be 1 to 1000000"}, hint: "write none for no limit"},
 		{name: "rate is a list", text: out("rate: [50/s]"), want: []string{"wrong_type: sinks.a.rate takes a rate such as 50/s, found a list"}},
 		{name: "breaker", text: out("breaker: {failures: 0, open: 2h, for: 1s}"), want: []string{
 			"out_of_range: sinks.a.breaker.failures is 0", "out_of_range: sinks.a.breaker.open is 2h, at most 1h", `unknown_field: there is no field "sinks.a.breaker.for"`,

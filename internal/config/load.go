@@ -152,8 +152,8 @@ func flagName(o Options, key string) string {
 // because the merge copies only exported fields.
 type overlay struct{ Text, Origin string }
 
-// numbered converts the file's tree to maps, with an index into l.values for every other value. The merge copies the
-// maps; the indices lead back to the places in the file.
+// numbered converts the file's tree to maps, with an index into l.values in place of each value that is not a map. The
+// merge copies the maps; the indices lead back to the places in the file.
 func (l *loader) numbered(n *strictyaml.Node) map[string]any {
 	m := make(map[string]any, len(n.Fields))
 	for _, f := range n.Fields {

@@ -114,7 +114,7 @@ type RedisURL struct {
 	List bool // The configuration has a list, perhaps of one URL.
 }
 
-const redisForms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
+const redisForms = "embedded, an address (redis://host:6379/0 or rediss://…), or a list of addresses"
 
 // Takes says what an address of Redis may be.
 func (r RedisURL) Takes() string { return redisForms }

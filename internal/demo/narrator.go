@@ -22,7 +22,7 @@ type narrator struct {
 	mu     sync.Mutex
 	out    io.Writer
 	colour bool
-	seen   map[string]bool // The ids of printed notices. Several clients may poll the same notice.
+	seen   map[string]bool // The ids of printed notices. Each warehouse has one client, so no two clients poll the same notice.
 	twice  int             // Notices that one client got twice. There should be none.
 	got    int
 }

@@ -65,8 +65,8 @@ type Keeper struct {
 }
 
 const (
-	// triesInEvery is how often a node tries to claim the question in each interval. Nodes start at different times, so
-	// the question is late by at most a quarter of the interval.
+	// triesInEvery is how often a node tries to claim the question in each interval. So the question is late by at most
+	// a quarter of the interval.
 	triesInEvery  = 4
 	ledgerTimeout = 30 * time.Second // Time to write an answer to the ledger.
 )

@@ -123,7 +123,7 @@ func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) er
 		n := &ended[i]
 		delete(there, n.Session)
 		w.o.Observe(Buried)
-		w.log.Warn("Session of another node ended: no heartbeat for its lease. Its firings, lanes and pushes are free.",
+		w.log.Warn("Session of another node ended: no renewal within its lease. Its firings, lanes and deliveries are free.",
 			"node", n.Name, "session", n.Session, "seen", n.Seen, "lease", w.o.Lease)
 	}
 	return nil

@@ -30,7 +30,7 @@ const (
 	CodeBook   = "bad_address_name" // the name of an entry in the address book
 )
 
-// Site tells the kinds of this package about the configuration and its surroundings.
+// Site resolves secrets and paths of a configuration for the kinds of values in this package.
 type Site interface {
 	strictyaml.Reader
 	// Secret returns the text of a secret, or the content of the file that the text names.
@@ -149,7 +149,7 @@ func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 	calls, err := strconv.Atoi(m[1])
 	if err != nil || calls < 1 || calls > fastestRate {
-		d.Fail(n, CodeRate, fmt.Sprintf("%s is %s; it must be 1 to %d", name, s, fastestRate), "leave it out, or write none, for no limit")
+		d.Fail(n, CodeRate, fmt.Sprintf("%s is %s; it must be 1 to %d", name, s, fastestRate), "write none for no limit")
 		return
 	}
 	*r = Rate{Calls: calls, Per: rateUnits[m[2]]}

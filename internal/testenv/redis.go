@@ -170,7 +170,8 @@ type Loss struct {
 	Lose     func()
 }
 
-// Losses runs a test for each way in which Redis can lose data. In a Cluster the node of the key loses its data.
+// Losses runs a test for each way in which Redis can lose data. In a Cluster, the primary of the key loses data; the
+// case flushall empties all primaries.
 func Losses(t *testing.T, key string, test func(t Loss)) {
 	t.Helper()
 	for name, begin := range map[string]func(t *testing.T) Loss{

@@ -186,7 +186,8 @@ func (w *ScriptWatch) inside(ctx context.Context) int {
 func (w *ScriptWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		// A new connection sends a pipeline as well, during a call that holds the lock.
+		// During a call that holds the lock, a new connection may send a pipeline without scripts. It must not wait for
+		// the lock.
 		if !slices.ContainsFunc(cmds, isScript) {
 			return err
 		}

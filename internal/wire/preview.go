@@ -147,7 +147,7 @@ type DraftAskForm struct {
 	Scope *string `json:"scope,omitempty" doc:"needed where the draft has several scopes"`
 	At    string  `json:"at,omitempty" doc:"due time of the firing, as in a preview"`
 	Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"maximum number of rows, findings, notices and keys in each list"`
-	Check bool    `json:"check,omitempty" doc:"only check the text, as while it is typed: no source is asked, nothing is compared, and the audit has no record"`
+	Check bool    `json:"check,omitempty" doc:"only check the text, for example while somebody types it: the node asks no source, compares nothing, and writes no audit record"`
 	File  bool    `json:"file,omitempty" doc:"add the rule's file to the answer, without and with the draft"`
 }
 
@@ -189,10 +189,10 @@ type EffectForm struct {
 	Fire      KeysForm  `json:"fire" xml:"fire" doc:"findings that only the draft makes a notice of; for mode event, rows"`
 	Pend      KeysForm  `json:"pend" xml:"pend" doc:"findings that would be pending in the draft, and absent or firing in the running version"`
 	Resolve   KeysForm  `json:"resolve" xml:"resolve" doc:"firing findings that the draft resolves"`
-	Keep      KeysForm  `json:"keep" xml:"keep" doc:"findings with a notice that stay open in the draft and that the running version ends"`
+	Keep      KeysForm  `json:"keep" xml:"keep" doc:"findings with a notice: the draft keeps these findings open, and the running version ends them"`
 	Drop      KeysForm  `json:"drop" xml:"drop" doc:"pending findings that the draft drops; for mode event, rows that make no notice in the draft"`
 	Unchanged KeysForm  `json:"unchanged" xml:"unchanged"`
-	Again     KeysForm  `json:"again" xml:"again" doc:"findings with a notice for which only the draft makes another notice. These findings also count in one of the other lists"`
+	Again     KeysForm  `json:"again" xml:"again" doc:"findings that have a notice: only the draft makes another notice of them. These findings also count in one of the other lists"`
 }
 
 // SideForm is the result of one version in an EffectForm: the running version or the draft.

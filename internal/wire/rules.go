@@ -46,7 +46,7 @@ type ScopeForm struct {
 	Health      string      `json:"health" xml:"health" enum:"ok,degraded,failing,unverified,late,waiting,disabled" doc:"outcome of the last run, or: unverified = the source has not accepted the probe; late = the next firing is overdue; waiting = the rule has not run yet; disabled = a switch or the file disables the rule"`
 	Verified    bool        `json:"verified" xml:"verified"`
 	Reason      string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why the rule is not verified"`
-	Late        bool        `json:"late,omitempty" xml:"late,omitempty" doc:"true where the next firing is overdue by more than one minute plus the rule's interval, of which at most five minutes count"`
+	Late        bool        `json:"late,omitempty" xml:"late,omitempty" doc:"true where the next firing is overdue by more than one minute plus the rule's interval. At most five minutes of the interval count"`
 	Overdue     float64     `json:"overdueSeconds,omitempty" xml:"overdueSeconds,omitempty" doc:"seconds by which the next firing is overdue"`
 	Since       *time.Time  `json:"since,omitempty" xml:"since,omitempty" doc:"time since which the rule has been degraded, failing, unverified or late"`
 	NextDue     *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
@@ -199,7 +199,7 @@ type WhyForm struct {
 	Look    *LookForm    `json:"look,omitempty" xml:"look,omitempty" doc:"the row as the source has it now"`
 	Held    []HeldForm   `json:"held" xml:"held>reason" doc:"why the finding makes no notice now, or why a delivery of its notice waits" nullable:"false"`
 	Next    *NextForm    `json:"next,omitempty" xml:"next,omitempty" doc:"what happens to the finding next, if nothing changes"`
-	Told    []TracedForm `json:"told" xml:"told>notice" doc:"all notices of the finding, also from earlier episodes, the latest first" nullable:"false"`
+	Told    []TracedForm `json:"told" xml:"told>notice" doc:"the latest notices of the finding, also of earlier episodes, the latest first; at most 100" nullable:"false"`
 	More    bool         `json:"more" xml:"more" doc:"true where there are older notices"`
 	LastRun *RunStatus   `json:"lastRun,omitempty" xml:"lastRun,omitempty" doc:"last run of the rule in the scope"`
 	Alike   []string     `json:"alike,omitempty" xml:"alike>key,omitempty" doc:"keys of open findings that look like the requested key. Present where nothing is known of the requested key" nullable:"false"`
@@ -260,7 +260,7 @@ type HeldForm struct {
 type HeldFactsForm struct {
 	At         *time.Time `json:"at,omitempty" xml:"at,omitempty" doc:"for keep_firing_for: the last run that saw the finding. For repeat: when the last notice was made. For deliveries: the next attempt"`
 	Until      *time.Time `json:"until,omitempty" xml:"until,omitempty" doc:"when the switch or the silence ends. For a delivery that is tried again: its deadline"`
-	SeenMS     int64      `json:"seenMs,omitempty" xml:"seenMs,omitempty" doc:"for the reasons for and keep_firing_for: how long the row has been present or absent, in ms"`
+	SeenMS     int64      `json:"seenMs,omitempty" xml:"seenMs,omitempty" doc:"where the code is for or keep_firing_for: how long the row has been present or absent, in ms"`
 	AskedMS    int64      `json:"askedMs,omitempty" xml:"askedMs,omitempty" doc:"how long the rule requires, in ms. For repeat: the rule's repeat_interval"`
 	By         string     `json:"by,omitempty" xml:"by,omitempty" doc:"the operator who disabled the rule; absent where the rule file disables it"`
 	All        bool       `json:"all,omitempty" xml:"all,omitempty" doc:"true where all rules are paused"`
@@ -275,7 +275,7 @@ type HeldFactsForm struct {
 	Warehouse  string     `json:"warehouse,omitempty" xml:"warehouse,omitempty"`
 	Columns    []string   `json:"columns,omitempty" xml:"columns>column,omitempty" doc:"columns whose change makes another notice" nullable:"false"`
 	Joins      bool       `json:"joins,omitempty" xml:"joins,omitempty" doc:"true where another finding in the group makes another notice"`
-	Rises      bool       `json:"rises,omitempty" xml:"rises,omitempty" doc:"true where a priority above the one in priority makes another notice"`
+	Rises      bool       `json:"rises,omitempty" xml:"rises,omitempty" doc:"true where a priority above the value of the field priority makes another notice"`
 	Priority   int        `json:"priority,omitempty" xml:"priority,omitempty"`
 	Count      int        `json:"count,omitempty" xml:"count,omitempty" doc:"for limit: other findings in the digest. For group: findings in the notice. For deliveries: other deliveries that wait for the same reason"`
 	Most       int        `json:"most,omitempty" xml:"most,omitempty" doc:"value of the rule's limit.notices"`

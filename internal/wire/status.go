@@ -62,7 +62,7 @@ type RuleStatus struct {
 	Stale    bool        `json:"stale,omitempty" xml:"stale,omitempty" doc:"true where the rule's file is bad, and the last good version runs"`
 	Verified bool        `json:"verified" xml:"verified" doc:"true where the source has prepared the rule's probe. An unverified rule does not run"`
 	Reason   string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why the rule is not verified"`
-	Late     bool        `json:"late,omitempty" xml:"late,omitempty" doc:"true where the next firing is overdue by more than one minute plus the rule's interval, of which at most five minutes count. A disabled rule is never late"`
+	Late     bool        `json:"late,omitempty" xml:"late,omitempty" doc:"true where the next firing is overdue by more than one minute plus the rule's interval. At most five minutes of the interval count. A disabled rule is never late"`
 	Overdue  float64     `json:"overdueSeconds,omitempty" xml:"overdueSeconds,omitempty" doc:"seconds by which the next firing is overdue"`
 	Since    *time.Time  `json:"since,omitempty" xml:"since,omitempty" doc:"time since which the rule has been unverified, late or not ok"`
 	NextDue  *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`

@@ -4,5 +4,6 @@
 // with its place. BuiltIn returns the types that Tallyman itself sends. Their codes begin with TALLYMAN_, and a file
 // cannot declare such a code. The code and the id of a type are unique within a catalogue.
 //
-// The package only reads files. The ledger keeps the catalogue in force; rules, sends and subscriptions name its types.
+// The package only reads files. The catalogue that is in force is in the ledger. Rules, subscriptions and callers that
+// send notices name its types.
 package catalog

@@ -79,7 +79,7 @@ func comparisonHint(l, r operand) string {
 		case a.kind == row.Text && b.kind.IsNumber() && b.constant:
 			return "write the text in quotes"
 		case b.kind == row.Bool:
-			return "not binds tighter than comparisons: write not (a == b)"
+			return "the operator not is applied before a comparison: write not (a == b)"
 		}
 	}
 	return ""

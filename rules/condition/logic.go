@@ -47,7 +47,7 @@ func (c operatorCompiler) not(n *ast.UnaryNode) operand {
 	at := n.Location().From
 	if !isBool(x) {
 		c.fail(at, CodeType, "not needs a bool, here it has "+describe(x),
-			"not binds tighter than comparisons: write not (a == b)")
+			"the operator not is applied before a comparison: write not (a == b)")
 		return broken(at)
 	}
 	cond := x.truth()

@@ -291,8 +291,9 @@ func absOf(f *frame, v row.Value, at int) row.Value {
 	return negate(f, v, at)
 }
 
-// round compiles round, ceil and floor. float is the function for floats, and rounding that for decimals. Only round
-// takes columns of decimals, but a number from JSON with a fraction is a decimal too.
+// round compiles round, ceil and floor. float is the function for floats, and rounding that for decimals. Of the three
+// functions, only round takes a column of decimals. A number from JSON with a fraction is a decimal too, so ceil and
+// floor can get one.
 func (c functionCompiler) round(at int, args []operand, float func(float64) float64, rounding apd.Rounder) operand {
 	return c.each(args[0].plain().kind, "n", at, args, func(f *frame, v []row.Value) row.Value {
 		switch v[0].Kind() {

@@ -195,7 +195,7 @@ func TestResultFaults(t *testing.T) {
 		`[rows[0]][0]`:                  `5 expr_unsupported a row cannot stand here | `,
 		`rows[0] ?? rows[1]`:            `4 expr_unsupported a row cannot stand here | `,
 		`rows[0] + 1 > 0`:               `8 expr_type + cannot take a row and int | `,
-		`not rows[0]`:                   `0 expr_type not needs a bool, here it has a row | not binds tighter than comparisons: write not (a == b)`,
+		`not rows[0]`:                   `0 expr_type not needs a bool, here it has a row | the operator not is applied before a comparison: write not (a == b)`,
 		`string(rows[0]) == ""`:         `11 expr_type string() needs a single value, here it has a row | take one of its columns, as in rows[0].count`,
 		`len(rows[0]) > 0`:              `8 expr_type len() needs a text or a list, here it has a row | take one of its columns, as in rows[0].count`,
 		`rows["qty"] > 0`:               `4 expr_type a list of rows has no such members | write rows[0].qty for the first row, or map(rows, .qty) for the values of all`,

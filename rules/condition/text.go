@@ -109,7 +109,7 @@ func (c *compiler) texts(operator string, sides ...operand) bool {
 			if o.kind != row.Bool && o.shape != list {
 				hint = "make a text of it with string(…)"
 			} else if o.kind == row.Bool {
-				hint = "not binds tighter than " + operator + ": write not (a " + operator + " b)"
+				hint = "the operator not is applied before " + operator + ": write not (a " + operator + " b)"
 			}
 			c.fail(o.offset, CodeType, operator+" needs texts, here it has "+describe(o), hint)
 		}

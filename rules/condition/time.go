@@ -112,7 +112,7 @@ var timeFunctions = map[string]builtinFunction{
 		return c.each(row.Duration, "t", at, a, func(f *frame, v []row.Value) row.Value {
 			d, err := parseDuration(v[0].Text())
 			if err != nil {
-				return f.fail(at, "%q is no duration, such as 90s, 15m, 2h30m or 7d", clip(v[0].Text()))
+				return f.fail(at, "%q is no duration; write 90s, 15m, 2h30m or 7d, for example", clip(v[0].Text()))
 			}
 			return row.DurationOf(d)
 		})

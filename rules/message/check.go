@@ -36,7 +36,7 @@ type dot int
 const (
 	dotTop   dot = iota // the row; in a template over rows, the columns that all rows share
 	dotRow              // a row of a range
-	dotValue            // a value that with has set
+	dotValue            // the value of a `with`
 )
 
 func (w *walk) fault(at parse.Pos, code, message, hint string) {
@@ -186,7 +186,7 @@ func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 		w.argument(c.Args[0], on)
 		w.literal(c.Args[0])
 		if given > 0 {
-			w.fault(c.Args[0].Position(), CodeFunction, fmt.Sprintf("%s is no helper, it takes no arguments", c.Args[0]), "the helper comes first, as in {{ .qty | round 2 }}")
+			w.fault(c.Args[0].Position(), CodeFunction, fmt.Sprintf("%s is no helper, it takes no arguments", c.Args[0]), "a helper comes before its arguments, as in {{ round 2 .qty }}")
 		}
 	}
 	for _, a := range c.Args[1:] {

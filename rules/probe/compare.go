@@ -215,7 +215,8 @@ func nesting(t Token) int {
 
 // Declare returns a statement with separate parameters for the built-in times that the SQL compares with one of the
 // columns. Such a parameter is called now.created, for example, and its value has the form of the column. The SQL may
-// compare the name that stands before AS. A time that is part of a calculation cannot have the form, and is a fault.
+// compare such a column under the name that it has before AS in the SELECT list. A time that is part of a calculation
+// cannot have the form, and is a fault.
 func (s *Statement) Declare(columns []string) (*Statement, []Fault) {
 	if len(columns) == 0 {
 		return s, nil

@@ -234,8 +234,8 @@ func (l *lexer) dollarBody(rest string) int {
 }
 
 // isBracketName tells whether brackets hold an identifier (SQLite, SQL Server) and not the index of an array. An index
-// follows its array without a space. An identifier does not begin with a digit. It holds only letters, digits, _,
-// spaces and the characters -$#@.
+// follows its array without a space. An identifier does not begin with a digit. It holds only letters, digits, spaces,
+// the point, and the characters _ - $ # @
 func (l *lexer) isBracketName(rest string) bool {
 	end := strings.IndexByte(rest, ']')
 	if end < 2 || l.touches() {

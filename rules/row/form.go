@@ -12,7 +12,7 @@ import (
 )
 
 // Form says how a column writes its values, where the database declares another kind: times as texts, days as numbers,
-// true and false as 0 and 1. Read reads a value in the form. For times and dates, Write is the inverse of Read (see
+// true and false as 1 and 0. Read reads a value in the form. For times and dates, Write is the inverse of Read (see
 // Keeps). The zero Form means that the column has no form.
 type Form struct {
 	Kind   Kind           // The kind that conditions see.

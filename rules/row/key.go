@@ -137,8 +137,9 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// CanonicalKey rewrites a key in the form of AppendKey. A user may write characters of a key as escapes, because some
-// characters cannot be shown or typed. It returns false where the text is not a JSON array.
+// CanonicalKey rewrites the texts of a key to the form of AppendKey. Other values stay as written. A user may write
+// characters of a key as escapes, because some characters cannot be shown or typed. It returns false where the text is
+// not a JSON array.
 func CanonicalKey(key string) (string, bool) {
 	var parts []json.RawMessage
 	if !strings.HasPrefix(key, "[") || json.Unmarshal([]byte(key), &parts) != nil {

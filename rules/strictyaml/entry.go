@@ -36,8 +36,8 @@ func (f *File) Entry(list *Node, i int) Entry {
 	return f.lines(first, last, indent)
 }
 
-// lines returns the entry that begins with line first. It ends with line least, or with a later line that still belongs
-// to it.
+// lines returns the entry that begins with line first. The entry ends with the line `least`, or with a later line that
+// still belongs to the entry.
 func (f *File) lines(first, least, indent int) Entry {
 	last := least
 	for n := least + 1; n <= len(f.ends) && !f.leaves(n, indent); n++ {

@@ -126,8 +126,8 @@ func clip(s string) string {
 	return s
 }
 
-// Merge lays over above base. Mappings merge; any other value of over replaces the value of base. All values keep their
-// places in the file.
+// Merge lays the tree `over` on the tree `base`. Mappings merge; any other value of over replaces the value of base.
+// All values keep their places in the file.
 func Merge(base, over *Node) *Node {
 	if base == nil {
 		return over
@@ -181,9 +181,9 @@ next:
 	return &m
 }
 
-// Walk finds the node at a path such as "notice.title.en" or "deliver[0].sink". Where the path ends early, found is
-// nil. last is the key of the last field that exists, or the last item. A problem about the missing value belongs
-// there.
+// Walk finds the node at a path such as "notice.title.en" or "deliver[0].sink". Where the tree does not have the whole
+// path, found is nil. last is the key of the last field that exists, or the last item. A problem about the missing
+// value belongs there.
 func (n *Node) Walk(path string) (found, last *Node) {
 	last = n
 	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {

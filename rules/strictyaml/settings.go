@@ -79,7 +79,8 @@ func (d *Decoder) IsResolved(n *Node) bool { return d.resolved[n] != "" }
 // leastSecret is the smallest length of a secret in bytes. Shorter texts are everywhere in a problem.
 const leastSecret = 4
 
-// unresolved replaces in a problem's text at n the resolved text, quoted or cut as well, by the text with references.
+// unresolved takes the text of a problem at n. It replaces the resolved text there, also where that text is quoted or
+// cut, with the text that has the references.
 func (d *Decoder) unresolved(n *Node, text string) string {
 	resolved := d.resolved[n]
 	if len(resolved) < leastSecret {

@@ -153,7 +153,7 @@ func (s *Source) open(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-var errDriver = errors.New("this version of the SQLite driver cannot be interrupted")
+var errDriver = errors.New("this version of the SQLite driver lacks a function that Tallyman needs")
 
 func errorf(code scanners.Code, transient bool, hint, format string, args ...any) *scanners.Error {
 	return &scanners.Error{Code: code, Transient: transient, Hint: hint, Err: fmt.Errorf(format, args...)}

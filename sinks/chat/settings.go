@@ -34,7 +34,7 @@ type Settings struct {
 	Text         settings.File `yaml:"text" doc:"a template of the text, instead of the built-in one"`
 	Each         string        `yaml:"each" enum:"user" doc:"user = a message for each recipient, instead of one for all"`
 	Address      string        `yaml:"address" doc:"mail, phone, alias, or the name of a channel in the address book; the recipient's address replaces {address} in the url; needs each: user"`
-	Mention      string        `yaml:"mention" doc:"the channel in the address book that has the name by which the message mentions a recipient"`
+	Mention      string        `yaml:"mention" doc:"phone, or the name of a channel in the address book; the message mentions a recipient by that entry"`
 }
 
 // NewSettings returns the default settings.

@@ -40,7 +40,7 @@ type Settings struct {
 	Port     int             `yaml:"port" min:"1" max:"65535" doc:"the port of the mail server"`
 	TLS      Security        `yaml:"tls" enum:"starttls,tls,none" doc:"starttls, tls, or none; none is accepted only for a server on this machine"`
 	CA       settings.File   `yaml:"ca" doc:"a file with the authorities to trust, instead of the system's"`
-	Username string          `yaml:"username" doc:"none = without authentication"`
+	Username string          `yaml:"username" doc:"the name to log in with; if it is not set, Tallyman does not log in"`
 	Password settings.Secret `yaml:"password" doc:"needed with a username"`
 	From     Address         `yaml:"from" doc:"the sender"`
 	Helo     Host            `yaml:"helo" doc:"the name that Tallyman gives itself"`

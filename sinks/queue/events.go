@@ -24,7 +24,7 @@ type Events struct {
 	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"as in deliver of a rule; immediate where nothing is said"`
 	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long an event is tried"`
 	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long an event waits before the first attempt"`
-	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: attempts after the first that failed for a while"`
+	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how many more attempts follow a first attempt with a transient error"`
 	Until    string        `yaml:"until" enum:"sent" doc:"important: sent tries on after 72h, until the channel takes the event or an operator cancels"`
 }
 

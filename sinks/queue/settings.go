@@ -41,9 +41,9 @@ type Settings struct {
 	Timezone     Timezone        `yaml:"timezone" doc:"the time zone in which a day of dedupe begins"`
 	Lease        time.Duration   `yaml:"lease" min:"1s" max:"24h" doc:"how long a worker holds an item, unless the worker asks for another lease"`
 	MaxAttempts  Attempts        `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead; none = an item is never dead"`
-	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; with content before it, an item without a key gets a key made of its priority and payload"`
+	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; with content before it, an item without a dedupe key gets one from its priority and payload"`
 	OnRepeat     OnRepeat        `yaml:"on_repeat" enum:"update,keep" doc:"what a waiting item does when its finding is sent again: take the new text, data, priority and order, or keep its own"`
-	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
+	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"how long the first, the second … suspend of an item lasts; [] = no item may be suspended"`
 	Events       *Events         `yaml:"events" doc:"events of items that go to a push channel; by default none"`
 }
 

@@ -48,7 +48,7 @@ type Settings struct {
 	Batch        sinks.Batch      `yaml:"batch" doc:"how many notices a call carries"`
 
 	Each    string            `yaml:"each" enum:"user" doc:"user = a call for each recipient, instead of one for all"`
-	Address string            `yaml:"address" doc:"mail, phone, alias, or the name of a channel in the address book; a recipient without such an address gets no call"`
+	Address string            `yaml:"address" doc:"mail, phone, alias, or the name of a channel in the address book; with each: user, a recipient without such an address gets no call"`
 	Request *request.Template `yaml:"request" doc:"the form of the call, where the server expects another form"`
 	Answer  request.Answer    `yaml:"answer" doc:"how the body of an answer shows success or failure, in addition to the status"`
 	Token   *request.Token    `yaml:"token" doc:"the call that fetches an access token"`

@@ -2364,7 +2364,7 @@ type ClientInterface interface {
 
 	// LeaseItemsWithBody Lease items to work on
 	//
-	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+	// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2373,7 +2373,7 @@ type ClientInterface interface {
 
 	// LeaseItems Lease items to work on
 	//
-	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+	// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3023,7 +3023,7 @@ func (c *Client) SuspendItem(ctx context.Context, queue string, id string, body 
 
 // LeaseItemsWithBody Lease items to work on
 //
-// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3042,7 +3042,7 @@ func (c *Client) LeaseItemsWithBody(ctx context.Context, queue string, contentTy
 
 // LeaseItems Lease items to work on
 //
-// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5566,7 +5566,7 @@ type ClientWithResponsesInterface interface {
 
 	// LeaseItemsWithBodyWithResponse Lease items to work on
 	//
-	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+	// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5575,7 +5575,7 @@ type ClientWithResponsesInterface interface {
 
 	// LeaseItemsWithResponse Lease items to work on
 	//
-	// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+	// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8052,7 +8052,7 @@ func (c *ClientWithResponses) SuspendItemWithResponse(ctx context.Context, queue
 
 // LeaseItemsWithBodyWithResponse Lease items to work on
 //
-// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8067,7 +8067,7 @@ func (c *ClientWithResponses) LeaseItemsWithBodyWithResponse(ctx context.Context
 
 // LeaseItemsWithResponse Lease items to work on
 //
-// Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+// Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -158,7 +158,7 @@ firing 3 Bin B is at -3 > inbox shadow:negative-bin the rule is in shadow: nobod
 	promoted := &known{state: ledger.ScopeState{Registered: due.Add(-time.Hour), Promoted: due.Add(-time.Minute)}}
 	promoted.state.LastDue = due.Add(time.Minute)
 	r = site{rows: rows, ledger: promoted}.preview(t, rule).Report
-	if r.Shadow || len(r.Notes) != 3 || !strings.Contains(r.Notes[1], "after the time that is shown here") ||
+	if r.Shadow || len(r.Notes) != 3 || !strings.Contains(r.Notes[1], "later than the due time of this preview") ||
 		r.Notes[2] != "nobody is subscribed to REP_NOTICE in warehouse 119240: 2 notices would reach no inbox" {
 		t.Errorf("%q", r.Notes)
 	}

@@ -208,10 +208,10 @@ func (v *view) notes(before ledger.ScopeState) {
 		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of %s only", judge.ShadowSubscriber(r.ID))
 	}
 	if v.isBaseline() {
-		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and sends no notices of them")
+		v.note("first_run: baseline: this is the first run: its rows count as known, and it sends no notices of these rows")
 	}
 	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
-		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are the findings after that run",
+		v.note("the ledger's last run of the rule was at %s, later than the due time of this preview: the preview begins with the findings after that last run",
 			before.LastDue.UTC().Format(time.RFC3339))
 	}
 	if r.Mode == rules.ModeEvent && r.Probe.Watermark == nil {

@@ -159,7 +159,7 @@ func warns(p pair, changed map[string]bool) []string {
 		list = append(list, "source: the versions read different databases, and no snapshot spans both")
 	}
 	if changed["group_by"] || changed["per"] {
-		list = append(list, "group_by, per: other findings share a notice")
+		list = append(list, "group_by, per: the findings that share one notice change")
 	}
 	if changed["shadow"] && p.new.Shadow {
 		list = append(list, "shadow: from now on the rule's notices go only to its shadow inbox")

@@ -14,7 +14,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// check finds problems of the tests together with their rules. A test with a problem does not run.
+// check compares the tests with their rules and reports what does not fit. A test with a problem does not run.
 func (r *runner) check(s *suite) {
 	fail := func(t *Test, p problem.Problem) {
 		s.bad[t] = true
@@ -58,7 +58,7 @@ func (s *suite) unknown(t *Test) (problem.Problem, bool) {
 		return s.listed(t, s.set.Rules[i])
 	}
 	if len(t.Params) > 0 || t.Timezone != "" {
-		return s.yaml.Problem(t.node, CodeUnknownScope, "params and timezone are of a scope that a query lists, and the rule has no query for its scopes", "remove them"), true
+		return s.yaml.Problem(t.node, CodeUnknownScope, "params and timezone belong to a scope that a query lists, and the rule has no query for its scopes", "remove them"), true
 	}
 	broken := slices.ContainsFunc(s.set.Problems, func(p problem.Problem) bool { return p.Rule == "" || p.Rule == t.Rule })
 	switch {

@@ -56,9 +56,10 @@ func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cel
 	return columns
 }
 
-// kindsOf returns the possible kinds of a column with these values. mixed names values that cannot be in one column.
+// kindsOf returns the possible kinds of a column with these values. The result mixed says which values cannot be in one
+// column. Empty means all can.
 func kindsOf(values []cell) (kinds []row.Kind, mixed string) {
-	kind, other := row.Null, row.Null // The kind of the values as written, and of the second meanings of texts.
+	kind, other := row.Null, row.Null // kind joins the kinds of the values as written. other joins the kinds of the second meanings of texts (cell.other).
 	texts, readable := 0, 0
 	for _, c := range values {
 		if c.value.IsNull() {
@@ -131,7 +132,8 @@ func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List,
 		return best, nil, err
 	}
 	tries := 1
-	// change gives `many` of the columns from i on another kind. change returns whether the search is over.
+	// change tries other kinds for `many` of the columns at index i and later. change returns whether the search is
+	// over.
 	var change func(i, many int) (bool, error)
 	change = func(i, many int) (bool, error) {
 		if many == 0 {

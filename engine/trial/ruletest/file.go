@@ -235,7 +235,7 @@ func Load(paths []string) ([]*File, problem.List) {
 			test := isTest(name, src)
 			if !test && name == filepath.Clean(path) {
 				problems = append(problems, problem.Problem{
-					Code: CodeNone, File: name, Message: "the file is no rule test: it has no tests", Hint: "name the file that tests it, or its folder",
+					Code: CodeNone, File: name, Message: "the file is no rule test: it has no tests", Hint: "name a file of rule tests, or the folder of such a file",
 				})
 			}
 			if !test || seen[name] {

@@ -163,7 +163,7 @@ func (p *planner) given() []stagedColumn {
 			rows = other.rows()
 		}
 	}
-	ignore := func(cells, string, string) {} // Kinds that do not fit are reported by explain.
+	ignore := func(cells, string, string) {} // compile or scene reports values that do not fit.
 	if len(rows) > 0 {
 		return gather(rows, p.test.Columns, "", ignore)
 	}

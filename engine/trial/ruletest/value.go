@@ -16,8 +16,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// cell is a written value. A text may have a second meaning. YAML has no decimals that keep their digits, so people
-// write "-3". A time in quotes is a text for YAML.
+// cell is a written value. A text may have a second meaning. People may write a decimal in quotes, such as "-3.50". A
+// time in quotes is a text for YAML.
 type cell struct {
 	node  *strictyaml.Node
 	value row.Value // The value as YAML has it.

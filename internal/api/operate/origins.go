@@ -75,7 +75,7 @@ func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInpu
 	change, err := h.deps.Origins.ConfirmSubscriptions(ctx, who.Author(), in.Origin, in.Body.Hash)
 	switch {
 	case errors.Is(err, ledger.ErrOtherList):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "this list does not wait now: the source has given another list, or the list was confirmed already; check the list that waits now, if there is one")
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the catalogue no longer has all types of the list")
 	case err != nil:

@@ -305,7 +305,7 @@ func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.
 	}
 	switch {
 	case f.Until != nil && f.For != "":
-		return s, bodyFault("for", "until already says when the end is; give for or until")
+		return s, bodyFault("for", "leave out for, or leave out until: each of them gives the end")
 	case f.Until != nil:
 		s.Until = f.Until.UTC().Truncate(time.Microsecond)
 	case f.For != "":

@@ -85,7 +85,7 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 			return nil, api.InWarehouse(who, *w)
 		}
 		if f.Items[i].Test != f.Items[0].Test { // Otherwise there would be two pushes, and one could fail while the other succeeds.
-			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
+			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes either to the queue or to its test twin: give all items the same value of test"})
 		}
 	}
 	if len(faults) > 0 {

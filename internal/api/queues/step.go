@@ -32,7 +32,7 @@ type (
 
 func (h *Handlers) registerSteps(operations huma.API) {
 	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Lease items to work on")
-	lease.Description = "Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt " +
+	lease.Description = "Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt " +
 		"that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an " +
 		"item or the wait is over."
 	huma.Register(operations, lease, h.leaseItems)

@@ -117,7 +117,7 @@ func (h *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state
 	case utf8.RuneCountInString(ask.Reason) > api.MaxReason:
 		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "reason: at most "+strconv.Itoa(api.MaxReason)+" characters are allowed")
 	case ask.Until != nil && ask.For != "":
-		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: until already says when the end is; give for or until")
+		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: leave out for, or leave out until: each of them gives the end")
 	case ask.Until != nil:
 		s.Until = ask.Until.UTC().Truncate(time.Microsecond)
 	case ask.For != "":

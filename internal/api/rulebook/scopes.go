@@ -80,7 +80,7 @@ func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*
 	c, err := h.deps.Scopes.ConfirmScopes(ctx, who.Author(), in.Rule, in.Body.Hash)
 	switch {
 	case errors.Is(err, ledger.ErrOtherList):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "this list does not wait now: the source has given another list, or the list was confirmed already; check the list that waits now, if there is one")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}

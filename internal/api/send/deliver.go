@@ -141,7 +141,7 @@ func (s *noticeMaker) notForLane(at string, d *wire.DeliverForm, kind TargetKind
 		if kind == TargetQueue {
 			what = "a queue"
 		}
-		s.add(wire.CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
+		s.add(wire.CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once, and again until it takes the notice; "+
 			"the strategies delayed and timed, and the fields delay, at, within, retry, unless and until, are for push channels: leave them out")
 	}
 }

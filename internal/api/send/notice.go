@@ -90,7 +90,7 @@ func (s *noticeMaker) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 	if f.TypeID != 0 {
 		code := s.types.Code(strconv.FormatInt(f.TypeID, 10))
 		if f.Type != "" && s.types.Code(f.Type) != code {
-			s.add(wire.CodeInvalidBody, at+"typeId", "it is the id of another type than type names: leave one of them out")
+			s.add(wire.CodeInvalidBody, at+"typeId", "type and typeId are of different types: leave one of them out")
 		}
 		f.Type = code
 	}

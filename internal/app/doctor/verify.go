@@ -200,7 +200,7 @@ func outlook(o *app.IndexOutlook) Finding {
 
 // waiting returns the finding about the deliveries of a sink that nodes send after their next start.
 func waiting(s *app.LedgerSurvey, sink string, restored bool) Finding {
-	found := fmt.Sprintf("deliveries that wait: %d, the oldest since %s; nodes send each of them when it is due; a delivery that was sent after the backup goes out again",
+	found := fmt.Sprintf("deliveries that wait: %d, the oldest since %s; nodes send each of them when it is due; after a restore nodes send again what was sent after the backup",
 		s.Waiting[sink], s.Oldest[sink].UTC().Format(time.RFC3339))
 	if !restored {
 		return ok(CodeDeliveriesWaiting, sink, "%s", found)

@@ -100,8 +100,8 @@ func (m *minute) scrap() error {
 // by the simulator after all.
 func (s *Simulator) LeaveRefills() { s.calm = true }
 
-// Refill fills a pick bin and makes an event that names who did it. It returns false where the bin is full or is no
-// pick bin.
+// Refill fills a pick bin and makes an event that names who did it. It returns false where the bin is not below its
+// minimum, or is no pick bin.
 func (s *Simulator) Refill(ctx context.Context, now time.Time, warehouse, bin, by string) (filled bool, err error) {
 	for _, st := range s.sites {
 		if st.name != warehouse {

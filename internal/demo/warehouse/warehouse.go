@@ -137,7 +137,7 @@ func (m *minute) live() error {
 	return nil
 }
 
-// chance is true once in n minutes on average.
+// chance is true once in n calls on average.
 func (m *minute) chance(n int) bool { return m.rng.IntN(n) == 0 }
 
 // in returns a time between from and to minutes from now.

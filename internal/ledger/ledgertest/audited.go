@@ -176,7 +176,7 @@ func recordedChanges() []recordedChange {
 	}...)
 }
 
-// auditedSilence makes a silence, or a recurring window.
+// auditedSilence makes a silence. If recurs is true, the silence has a recurring window and no end.
 func auditedSilence(id string, recurs bool, matchers []string) (*silence.Silence, error) {
 	s := &silence.Silence{ID: id, From: start, Until: start.Add(2 * time.Hour), Comment: "stocktake, <盘点>", Created: start.Add(time.Second)}
 	for _, text := range matchers {

@@ -113,7 +113,7 @@ var silenceTests = []testCase{
 		noError(t, err)
 		equal(t, false, ended)
 	}},
-	{"findings remember what holds them back, and are counted for each of it", func(t *testing.T, f *fixture) {
+	{"findings remember the silences that hold them back, and are counted for each silence", func(t *testing.T, f *fixture) {
 		f.register(t)
 		held := insert("A", "B", "C")
 		for i, by := range []string{"s_1", "s_1 s_2", ""} {
@@ -149,7 +149,7 @@ var silenceTests = []testCase{
 		f.hasSilences(t, one, two)
 		equal(t, number, f.silencesNumber(t))
 	}},
-	{"silences that are over go with what is old", func(t *testing.T, f *fixture) {
+	{"a prune deletes the silences that were over before its time", func(t *testing.T, f *fixture) {
 		over, ended, recurring := silenced(t, "s_1", "rule=x"), silenced(t, "s_2", "rule=x"), silenced(t, "s_3", "rule=x")
 		window, err := silence.NewWindow("0 22 * * 6", "", 8*time.Hour)
 		noError(t, err)

@@ -1,6 +1,6 @@
 -- The roles of the ledger on PostgreSQL 14 or newer. Run this script once, as a superuser:
 --
---   tallyman init --sql postgres --for ledger | psql --dbname postgres
+--   tallyman init --sql postgres --for ledger --database {{ .Database }} | psql --dbname postgres
 --
 --   tallyman_owner  owns the tables. Only `tallyman migrate up` uses this role.
 --   tallyman_app    runs `tallyman serve`. The role reads and writes rows. The role changes no table: the function

@@ -8,7 +8,7 @@
 
 CREATE ROLE tallyman_probe LOGIN;
 ALTER ROLE tallyman_probe SET default_transaction_read_only = on;
--- The timeout lies above the longest probe timeout of a rule.
+-- Statements of this user end after 60 s. Tallyman sets a timeout of its own for each probe.
 ALTER ROLE tallyman_probe SET statement_timeout = '60s';
 
 GRANT CONNECT ON DATABASE {{ .Database }} TO tallyman_probe;

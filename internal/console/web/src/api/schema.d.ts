@@ -859,7 +859,7 @@ export interface paths {
         put?: never;
         /**
          * Lease items to work on
-         * @description Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
+         * @description Items of the highest priority come first, and among them the items with the lowest order. An item without an order has the time when it became ready. A worker holds an item until the lease ends. Every operation names the attempt that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an item or the wait is over.
          */
         post: operations["lease-items"];
         delete?: never;
@@ -2302,7 +2302,7 @@ export interface components {
         DraftAsk: {
             /** @description due time of the firing, as in a preview */
             at?: string;
-            /** @description only check the text, as while it is typed: no source is asked, nothing is compared, and the audit has no record */
+            /** @description only check the text, for example while somebody types it: the node asks no source, compares nothing, and writes no audit record */
             check?: boolean;
             /** @description add the rule's file to the answer, without and with the draft */
             file?: boolean;
@@ -2342,7 +2342,7 @@ export interface components {
             node: string;
         };
         Effect: {
-            /** @description findings with a notice for which only the draft makes another notice. These findings also count in one of the other lists */
+            /** @description findings that have a notice: only the draft makes another notice of them. These findings also count in one of the other lists */
             again: components["schemas"]["Keys"];
             /** @description true where both versions could run; otherwise the lists are empty */
             compared: boolean;
@@ -2357,7 +2357,7 @@ export interface components {
              * @enum {string}
              */
             from: "ledger" | "old" | "none";
-            /** @description findings with a notice that stay open in the draft and that the running version ends */
+            /** @description findings with a notice: the draft keeps these findings open, and the running version ends them */
             keep: components["schemas"]["Keys"];
             /** @description findings that would be pending in the draft, and absent or firing in the running version */
             pend: components["schemas"]["Keys"];
@@ -2615,11 +2615,11 @@ export interface components {
             reason?: string;
             /** @description true where the rule judges its result as a whole */
             result?: boolean;
-            /** @description true where a priority above the one in priority makes another notice */
+            /** @description true where a priority above the value of the field priority makes another notice */
             rises?: boolean;
             /**
              * Format: int64
-             * @description for the reasons for and keep_firing_for: how long the row has been present or absent, in ms
+             * @description where the code is for or keep_firing_for: how long the row has been present or absent, in ms
              */
             seenMs?: number;
             /** @description true where the rule is in shadow */
@@ -4336,7 +4336,7 @@ export interface components {
             firing: number;
             id: string;
             lastRun?: components["schemas"]["RunStatus"];
-            /** @description true where the next firing is overdue by more than one minute plus the rule's interval, of which at most five minutes count. A disabled rule is never late */
+            /** @description true where the next firing is overdue by more than one minute plus the rule's interval. At most five minutes of the interval count. A disabled rule is never late */
             late?: boolean;
             /** Format: date-time */
             nextDue?: string;
@@ -4443,7 +4443,7 @@ export interface components {
              */
             health: "ok" | "degraded" | "failing" | "unverified" | "late" | "waiting" | "disabled";
             lastRun?: components["schemas"]["RunStatus"];
-            /** @description true where the next firing is overdue by more than one minute plus the rule's interval, of which at most five minutes count */
+            /** @description true where the next firing is overdue by more than one minute plus the rule's interval. At most five minutes of the interval count */
             late?: boolean;
             /** Format: date-time */
             nextDue?: string;
@@ -5447,7 +5447,7 @@ export interface components {
             state: "none" | "pending" | "firing";
             /** @description title of the rule */
             title?: string;
-            /** @description all notices of the finding, also from earlier episodes, the latest first */
+            /** @description the latest notices of the finding, also of earlier episodes, the latest first; at most 100 */
             told: components["schemas"]["Traced"][];
         };
         Window: {
@@ -10694,7 +10694,7 @@ export interface operations {
                         /** @enum {string} */
                         status: "ready";
                         /**
-                         * @description what is not well: sources, queues and push channels that cannot be reached; commits while the ledger refuses some; restore for one day after a restore of the ledger, and for each queue that withholds items since then; the number of rules that are late, failing or degraded. /status says why. Absent where all is well
+                         * @description what is not well: sources, queues and push channels that cannot be reached; “commits” while the ledger refuses some commits; “restore” for one day after a restore of the ledger, and for each queue that withholds items since then; the number of rules that are late, failing or degraded. /status says why. Absent where all is well
                          * @example [
                          *       "source wms",
                          *       "rules: 2 late"

@@ -28,7 +28,7 @@ export function shownMachine({ rules, machine, rate }: Moment, at: number): numb
 }
 
 /**
- * Returns the `now` from which a time is told when the clock of rules runs fast. A page reads the clock once a second.
+ * Returns the moment that a page takes as now when it shows how long ago `at` was. A page reads the clock once a second.
  * Until then the clock of rules has moved on by its rate, and by more while the machine is busy. Without nowFor, an
  * event of just now would lie in the future.
  */

@@ -23,7 +23,7 @@ const leastPause = 2_000;
 export class Pages<T> {
   data = $state.raw<readonly T[]>();
   failure = $state.raw<Failure>();
-  /** True until the first answer to the current request. */
+  /** True from start until the next answer. reload does not set it. */
   loading = $state(true);
   /** The next page is on its way. */
   going = $state(false);

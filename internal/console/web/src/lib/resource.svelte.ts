@@ -17,7 +17,7 @@ export interface ResourceOptions {
 export class Resource<T> {
   data = $state.raw<T>();
   failure = $state.raw<Failure>();
-  /** True until the first answer to the current request. */
+  /** True from start until the next answer. reload does not set it. */
   loading = $state(true);
 
   readonly #load: (signal: AbortSignal) => Promise<T>;

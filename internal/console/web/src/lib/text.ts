@@ -6,8 +6,9 @@ export type Locale = (typeof locales)[number];
 export type Values = Readonly<Record<string, string | number>>;
 
 /**
- * A dictionary has a text for each key, or one text for each English plural form. `{name}` stands for the value with
- * that name. `{count}` chooses the plural form, and is written as a number of the language.
+ * A dictionary has a text for each key. A key with a count may have one text for each English plural form instead.
+ * `{name}` stands for the value with that name. `{count}` chooses the plural form, and is written as a number of the
+ * language.
  */
 export type Words = Readonly<Record<string, string | { readonly one: string; readonly other: string }>>;
 

@@ -59,7 +59,7 @@ export class Leader {
     }
   }
 
-  /** Takes over from a tab that holds the lock and has fallen silent: the system has frozen it. */
+  /** Ends the wait of lead. The next lead takes the lock from a silent tab, which the system may have frozen. */
   takeOver(): void {
     this.steal = true;
     this.waiting.abort();

@@ -13,7 +13,7 @@ export function anchor(window: HTMLElement, bell: HTMLElement): () => void {
     const { clientWidth, clientHeight } = document.documentElement;
     const { offsetWidth } = window;
     const below = clientHeight - bottom >= top;
-    // Under the bell's outer edge, and never over an edge of the page.
+    // The window lines up with the bell's outer edge, and stays inside the page.
     const wanted = (left + right) / 2 > clientWidth / 2 ? right - offsetWidth : left;
     const x = Math.max(gap, Math.min(wanted, clientWidth - offsetWidth - gap));
     window.style.setProperty("--x", `${x}px`);

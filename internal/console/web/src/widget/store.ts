@@ -48,13 +48,13 @@ export class Store {
   private readonly asked = new Map<string, Mark>();
   private readonly seen = new Set<string>();
 
-  /** Applies a batch, and returns the notices that nobody has been shown before. */
+  /** Applies a batch, and returns the new notices. Before the first window is complete, apply returns none. */
   apply(batch: Batch, now: number): Notice[] {
     if (batch.reset) {
       this.entries = new Map();
       this.over = new Set();
       this.next = 0;
-      this.popupsMore = true; // the popups that were here, or new ones
+      this.popupsMore = true; // the server may have more: popups that were here, or new popups
       this.loaded &&= batch.cursor !== "";
     }
     const wasLoaded = this.loaded;

@@ -31,7 +31,7 @@ export const t = texts({
     skip_about_rule: "The source was not asked: the finding is about the rule, not about a row.",
     skip_group:
       "The source was not asked: the key is the key of a group, and no finding of the group is open.",
-    skip_unverified: "The source was not asked: the rule may not run. {reason}",
+    skip_unverified: "The source was not asked: the rule is not allowed to run. {reason}",
     noRow: "The probe does not return this row ({rows} rows read).",
     foundMatch: "The probe returns the row, and it meets the condition.",
     foundNoMatch: "The probe returns the row, and it does not meet the condition.",
