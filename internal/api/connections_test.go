@@ -185,7 +185,7 @@ func TestSlowReaders(t *testing.T) {
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", pollPath); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "msg=served") }, enough) // its handler has ended
+	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "Request was answered.") }, enough) // its handler has ended
 	if got := ended(t, conn); len(got) >= megabytes<<20 {
 		t.Error("a client that did not read has the whole answer")
 	}

@@ -277,6 +277,7 @@ func TestBadPushChannels(t *testing.T) {
 		{name: "address for nobody", text: hook(`address: phone`), want: []string{"not_without_request: sinks.a.address"}},
 		{name: "batch of requests", text: hook(`batch: {max: 2}, request: {json: {}}`), want: []string{"batch_of_requests: sinks.a.batch"}},
 		{name: "two bodies", text: hook(`request: {json: {}, form: {}}`), want: []string{"bad_request_body: sinks.a.request has several bodies: form, json"}},
+		{name: "a list in a header", text: hook(`request: {headers: {X-A: [a, b]}}`), want: []string{"bad_request_body: sinks.a.request.headers takes a map of single values"}},
 		{name: "a form in a form", text: hook(`request: {form: {a: {b: c}}}`), want: []string{"bad_request_body: sinks.a.request.form takes a map of single values"}},
 		{name: "two elements", text: hook(`request: {xml: {a: 1, b: 2}}`), want: []string{"bad_request_body: sinks.a.request.xml: it is no map of one element"}},
 		{name: "name of an element", text: hook(`request: {xml: {a: {"b c": 2}}}`), want: []string{`bad_request_body: sinks.a.request.xml: "b c" is no name of XML`}},

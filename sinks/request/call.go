@@ -80,12 +80,18 @@ func (t *Template) CheckAt(at settings.Section, sample any) {
 		return
 	}
 	for _, named := range []struct {
-		name string
-		tree *Tree
-	}{{"query", &t.Query}, {"headers", &t.Headers}, {"form", &t.Form}} {
-		if named.tree.kind != 0 && !named.tree.isForm() {
+		name  string
+		tree  *Tree
+		takes string
+		fits  bool
+	}{
+		{"query", &t.Query, "a map of single values, or of lists of them", t.Query.isForm()},
+		{"headers", &t.Headers, "a map of single values", t.Headers.isForm() && !t.Headers.hasLists()},
+		{"form", &t.Form, "a map of single values, or of lists of them", t.Form.isForm()},
+	} {
+		if named.tree.kind != 0 && !named.fits {
 			where := at.In(named.name)
-			where.Fail(CodeBody, where.String()+" takes a map of single values, or of lists of them", "")
+			where.Fail(CodeBody, where.String()+" takes "+named.takes, "")
 			return
 		}
 	}

@@ -238,6 +238,11 @@ func (t *Tree) isForm() bool {
 	return true
 }
 
+// hasLists tells whether a value of the map is a list.
+func (t *Tree) hasLists() bool {
+	return slices.ContainsFunc(t.fields, func(f field) bool { return f.value.kind == strictyaml.Sequence })
+}
+
 // The names of members that do not become elements in XML.
 const (
 	attributeSign = "@"

@@ -34,11 +34,11 @@ func (c *Clock) now() wire.NowForm {
 }
 
 func (h *Handlers) registerClock(operations huma.API) {
-	get := api.Operation("get-clock", http.MethodGet, "/clock", "service", "Show the state of the ledger's clock")
+	get := api.Operation("get-clock", http.MethodGet, "/clock", "operations", "Show the state of the ledger's clock")
 	get.Description = "All nodes use the clock of the ledger. When the clock goes back by more than 5 s, a new term begins. When it goes ahead by more than an hour while " +
 		"nodes run, the nodes do not use the new time until an operator confirms it."
 	huma.Register(operations, get, h.getClock)
-	confirm := api.Operation("confirm-clock", http.MethodPost, "/clock/confirm", "service", "Confirm a ledger's clock that went ahead")
+	confirm := api.Operation("confirm-clock", http.MethodPost, "/clock/confirm", "operations", "Confirm a ledger's clock that went ahead")
 	confirm.Description = "From then on all nodes use the new time. Everything that expires before the new time expires at once. Firings that are due by that time run as catch_up of each rule says."
 	huma.Register(operations, confirm, h.confirmClock)
 }

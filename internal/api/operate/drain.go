@@ -21,9 +21,9 @@ type Drain interface {
 }
 
 func (h *Handlers) registerDrain(operations huma.API) {
-	get := api.Operation("get-drain", http.MethodGet, "/drain", "service", "Show whether the answering node goes out of service")
+	get := api.Operation("get-drain", http.MethodGet, "/drain", "operations", "Show whether the answering node goes out of service")
 	huma.Register(operations, get, h.getDrain)
-	ask := api.Operation("drain", http.MethodPost, "/drain", "service", "Take the answering node out of service")
+	ask := api.Operation("drain", http.MethodPost, "/drain", "operations", "Take the answering node out of service")
 	ask.Description = "The node answers /readyz with 503, begins nothing new, finishes its runs and gives its lanes back. After node.drain_delay its streams and waiting polls end. " +
 		"The process goes on to answer. Only a new start brings the node back into service."
 	huma.Register(operations, ask, h.askDrain)

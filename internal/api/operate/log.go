@@ -27,9 +27,9 @@ func (l *Log) form() wire.LogForm {
 }
 
 func (h *Handlers) registerLog(operations huma.API) {
-	get := api.Operation("get-log", http.MethodGet, "/log", "service", "Show the level of the answering node's log")
+	get := api.Operation("get-log", http.MethodGet, "/log", "operations", "Show the level of the answering node's log")
 	huma.Register(operations, get, h.getLog)
-	set := api.Operation("set-log-level", http.MethodPost, "/log/level", "service", "Change the level of the answering node's log")
+	set := api.Operation("set-log-level", http.MethodPost, "/log/level", "operations", "Change the level of the answering node's log")
 	set.Description = "The level counts at once, on the answering node alone, until that node is started again: then the level of the configuration counts."
 	huma.Register(operations, set, h.setLogLevel)
 }

@@ -120,10 +120,13 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 			return nil, prob
 		}
 	}
-	if err := h.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	err := h.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now())
+	switch {
+	case err == nil:
+		h.log.LogAttrs(ctx, slog.LevelInfo, "Token was revoked.", slog.String("token", in.ID), slog.String("by", who.Subject))
+	case !errors.Is(err, ledger.ErrNotFound):
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "Token was revoked.", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := h.ownToken(ctx, in.ID)
 	if prob != nil { // The ledger has removed the token in the meantime.
 		return nil, prob

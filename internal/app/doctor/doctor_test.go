@@ -88,7 +88,7 @@ func TestRolesOfALedger(t *testing.T) {
 	list := Examine(t.Context(), site("tallyman_app", "tallyman_probe"), Options{Version: "1.2.3"})
 	expect(t, list, map[string]string{
 		CodeVersion: "ok tallyman 1.2.3", CodeConfig: "ok is fine", CodeListen: "ok is free", CodeTimeZones: "ok",
-		CodeLedgerSchema: "ok version 100, that of this program", CodeLedgerRights: "ok may not change tables", CodeLedgerClock: "ok", CodeRedisReach: "ok forgets on exit",
+		CodeLedgerSchema: "ok version 100, the version of this program", CodeLedgerRights: "ok may not change tables", CodeLedgerClock: "ok", CodeRedisReach: "ok loses its data when the process ends",
 		CodeSourceReach + " wms": "ok", CodeSourceRights + " wms": "ok may not write", CodeSourceClock + " wms": "ok", CodeSourceZone + " wms": "ok",
 	})
 	if IsWrong(list) {

@@ -44,7 +44,7 @@ func TestSurveyedLedgers(t *testing.T) {
 	expect(t, surveyed(&full, now), map[string]string{
 		CodeLedgerRestored: "warning 2026-06-01T07:00:00Z", CodeLedgerLineage + " inbox": "warning knows more than this ledger: notice n_1",
 		CodeLedgerLineage + " work": "warning Redis is at epoch 0", CodeLedgerLineage + " gone": "warning no answer",
-		CodeDeliveriesWaiting + " gateway": "warning here after 2026-06-01T07:00:00Z",
+		CodeDeliveriesWaiting + " gateway": "warning sent after 2026-06-01T07:00:00Z",
 	})
 	expect(t, surveyed(&app.LedgerSurvey{}, now), map[string]string{
 		CodeLedgerEnd: "ok no node has used", CodeLedgerRestored: "ok no node has noticed", CodeLedgerLineage: "ok Redis runs inside",
