@@ -129,8 +129,8 @@ func declare(p PreparedProbe, stmt *probe.Statement, forms map[string]row.Form) 
 	for i, c := range d.raw {
 		form, found := forms[c.Name]
 		isMark := slices.Contains(stmt.Params, "wm_"+c.Name)
-		isLetters := isMark && form.Kind == row.Decimal && c.Kind == row.Text
-		if found && !isLetters && form.Fit(c) == nil {
+		isTextMark := isMark && form.Kind == row.Decimal && c.Kind == row.Text
+		if found && form.Fit(c) == nil && !isTextMark {
 			d.forms[i], c.Kind, c.Declared = form, form.Kind, true
 			d.marks[i] = isMark
 		}

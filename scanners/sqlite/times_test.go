@@ -156,8 +156,10 @@ func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 			t.Errorf("%s in Shanghai: %v", clock, err)
 		}
 	}
-	for _, sql := range []string{"datetime(:now)", "datetime(:now, '-1 hour', '+1 hour')", "datetime(unixepoch('2026-06-01'), 'unixepoch')",
-		"datetime(:now, 'subsec')", "datetime('2026-06-01', timediff('2026-06-02', '2026-06-01'))"} {
+	for _, sql := range []string{
+		"datetime(:now)", "datetime(:now, '-1 hour', '+1 hour')", "datetime(unixepoch('2026-06-01'), 'unixepoch')",
+		"datetime(:now, 'subsec')", "datetime('2026-06-01', timediff('2026-06-02', '2026-06-01'))",
+	} {
 		p := scannertest.Prepare(t, f.in(t, "Asia/Shanghai"), "SELECT "+sql+" AS v, 'now' AS word")
 		got := scannertest.Rows(t, p, map[string]any{"now": now})[0].Values[0].Time()
 		if strings.Contains(sql, ":now") && got.Sub(now).Abs() > 5*time.Second {

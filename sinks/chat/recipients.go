@@ -104,14 +104,8 @@ func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) men
 			m.ids = append(m.ids, id)
 		}
 	}
-	if len(without) > 0 {
-		c.log.Warn("A chat message left out mentions. The address book has no usable value for them.",
-			"notice", notice, "address", c.mention, "subscribers", without[:min(len(without), mostNamed)], "count", len(without))
-	}
-	if len(beyond) > 0 {
-		c.log.Warn("A chat message left out mentions. A message has room for 100 people, fewer with long ids.",
-			"notice", notice, "address", c.mention, "subscribers", beyond[:min(len(beyond), mostNamed)], "count", len(beyond))
-	}
+	c.warn("the address book has no usable value for them", notice, without)
+	c.warn("a message has room for 100 people, fewer with long ids", notice, beyond)
 	return m
 }
 

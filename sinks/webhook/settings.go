@@ -103,7 +103,7 @@ func (s *Settings) checkRequest(at settings.Section) {
 			{"answer", s.Answer.Code != ""}, {"token", s.Token != nil}, {"values", s.Values != nil}, {"address", s.Address != "" && s.Each == ""},
 		} {
 			if where := at.In(field.name); field.given {
-				where.FailName(CodeAlone, where.String()+" is for calls with a form of their own", "remove it, or give the sink a request")
+				where.FailName(CodeAlone, where.String()+" works only together with request", "remove it, or add request to the sink")
 			}
 		}
 		return
