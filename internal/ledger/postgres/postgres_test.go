@@ -129,7 +129,7 @@ func TestOpenRefusesAnotherSchema(t *testing.T) {
 		"status":  func() error { status, err = postgres.Status(t.Context(), url); return err },
 	} {
 		err := do()
-		if !errors.Is(err, ledger.ErrNewer) || errors.Is(err, ledger.ErrSchema) || !strings.Contains(err.Error(), "version 99999, that of this program is ") {
+		if !errors.Is(err, ledger.ErrNewer) || errors.Is(err, ledger.ErrSchema) || !strings.Contains(err.Error(), "version 99999; the schema of this program has version ") {
 			t.Errorf("%s: got %v, want ErrNewer", what, err)
 		}
 	}
