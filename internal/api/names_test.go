@@ -24,7 +24,7 @@ func TestTypesByIDAndWarehousesAsNumbers(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"warehouse":"1","data":{"bin":"A"}}`:                                "body.notices[0].type: type or typeId is needed",
 		`{"typeId":7,"warehouse":"1","data":{"bin":"A"}}`:                     `body.notices[0].type: the catalogue has no type "7"`,
-		`{"type":"REP_NOTICE","typeId":7,"warehouse":"1","data":{"bin":"A"}}`: "body.notices[0].typeId: it is the id of another type than type names",
+		`{"type":"REP_NOTICE","typeId":7,"warehouse":"1","data":{"bin":"A"}}`: "body.notices[0].typeId: type and typeId are of different types",
 		`{"type":1.5,"warehouse":"1","data":{"bin":"A"}}`:                     "body.notices[0].type: expected string",
 		`{"type":"REP_NOTICE","warehouse":1e3,"data":{"bin":"A"}}`:            "body.notices[0].warehouse: expected string",
 		`{"type":"REP_NOTICE","warehouse":"1","title":7,"data":{"bin":"A"}}`:  "body.notices[0].title: expected string",

@@ -74,7 +74,7 @@ func TestBadSilencesAreRefused(t *testing.T) {
 		`{"matchers":[],"for":"2h"}`:                                                       "body.matchers: there is no matcher",
 		`{"matchers":["rule=x"]}`:                                                          "body.until: is missing",
 		`{"matchers":["rule=x"],"for":"2 hours"}`:                                          "body.for: ",
-		`{"matchers":["rule=x"],"for":"2h","until":"2026-06-02T00:00:00Z"}`:                "body.for: until already says",
+		`{"matchers":["rule=x"],"for":"2h","until":"2026-06-02T00:00:00Z"}`:                "body.for: leave out for, or leave out until",
 		`{"matchers":["rule=x"],"until":"2026-05-02T00:00:00Z"}`:                           "body.until: is not after from",
 		`{"matchers":["rule=x"],"until":"tomorrow"}`:                                       "body.until",
 		`{"matchers":["rule=x"],"window":{"cron":"0 22 * *","duration":"8h"}}`:             "body.window.cron: has 4 fields",

@@ -214,7 +214,7 @@ func TestNoticesThatAreTooLong(t *testing.T) {
 	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
 	_, err = n.Deliver(t.Context(), "", []delivery.Delivery{{Seq: 1, Notice: fires("B", 0, 0)}, {Seq: 2, Notice: long}})
 	refused, ok := errors.AsType[*sinks.RefusedError](err)
-	if !ok || !slices.Equal(refused.Seqs, []int64{2}) || !strings.Contains(err.Error(), "an item may have 65536") {
+	if !ok || !slices.Equal(refused.Seqs, []int64{2}) || !strings.Contains(err.Error(), "an item may have at most 65536") {
 		t.Error(err)
 	}
 	inOrder(t, "ready", n.ready(t))

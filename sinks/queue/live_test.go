@@ -135,7 +135,7 @@ func TestSettingsAreBounded(t *testing.T) {
 		"suspendSteps: has 0s at place 2, at least 1s is needed":       {Set: item.LiveSettings{SuspendSteps: []time.Duration{time.Hour, 0}}},
 		"suspendSteps: has 8785h at place 1, at most 366d is possible": {Set: item.LiveSettings{SuspendSteps: []time.Duration{8785 * time.Hour}}},
 		"suspendSteps: has 101 steps, at most 100 are possible":        {Set: item.LiveSettings{SuspendSteps: make([]time.Duration, 101)}},
-		"reset: can be lease, maxAttempts, suspendSteps":               {Reset: []string{"dedupe"}},
+		"reset: must be one of lease, maxAttempts, suspendSteps":       {Reset: []string{"dedupe"}},
 		"reset: names maxAttempts, which is set as well":               {Set: item.LiveSettings{MaxAttempts: number(1)}, Reset: []string{"maxAttempts"}},
 	} {
 		err := n.ChangeSettings(t.Context(), anOrder, c)
