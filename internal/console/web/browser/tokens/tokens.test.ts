@@ -120,7 +120,7 @@ test("an operator who types the address is told that he may not see it", async (
   const { page, faults } = await shared.open("/tokens", { token });
   faults.expect(/status of 403/);
   await page.getByText("Your token may not see this").waitFor();
-  await page.getByText("this needs the role admin").waitFor();
+  await page.getByText("the operation needs the role admin").waitFor();
   expect(await page.getByRole("button", { name: "New token" }).count()).toBe(0);
   expect(await page.getByRole("link", { name: "Tokens" }).count()).toBe(0);
 });

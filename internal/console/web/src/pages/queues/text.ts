@@ -106,10 +106,7 @@ export const t = texts({
     moved: "has moved on",
     movedTitle: "The item is no longer in this list. The list is read again when you ask for it.",
     newItems: { one: "{count} new item", other: "{count} new items" },
-    goneItems: {
-      one: "{count} has moved on: read the list again",
-      other: "{count} have moved on: read the list again",
-    },
+    goneItems: "{count} moved on: read again",
     over: "now",
   },
   zh: {

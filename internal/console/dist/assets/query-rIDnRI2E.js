@@ -1,0 +1,1 @@
+import{p as e}from"./index-BsG_uMgm.js";var t={get(t){return e.toURLSearchParams().get(t)??``},set(t){for(let[n,r]of Object.entries(t))r?e.set(n,r,{replace:!0}):e.delete(n,void 0,{replace:!0})}};export{t};

@@ -1,1 +1,0 @@
-import{p as e}from"./index-DxYtxnxL.js";var t={get(t){return e.toURLSearchParams().get(t)??``},set(t){for(let[n,r]of Object.entries(t))r?e.set(n,r,{replace:!0}):e.delete(n,void 0,{replace:!0})}};export{t};
