@@ -45,14 +45,10 @@ func (t *transaction) functions(ctx context.Context, stmt *probe.Statement) erro
 // the database home.
 func (c *calls) look(ctx context.Context, tokens []probe.Token, home string) error {
 	var called, named []relation
-	for i, token := range tokens {
-		name := relation{database: home, table: strings.ToLower(nameOf(token))}
+	for i := range tokens {
+		name, isQualified := nameAt(tokens, i, home)
 		if name.table == "" {
 			continue
-		}
-		qualified := i >= 2 && tokens[i-1].Is(".") && nameOf(tokens[i-2]) != ""
-		if qualified {
-			name.database = strings.ToLower(nameOf(tokens[i-2]))
 		}
 		if add(c.named, name) {
 			named = append(named, name)
@@ -63,7 +59,7 @@ func (c *calls) look(ctx context.Context, tokens []probe.Token, home string) err
 		if add(c.called, name) {
 			called = append(called, name)
 		}
-		if !qualified {
+		if !isQualified {
 			c.builtin(name.table)
 		}
 	}

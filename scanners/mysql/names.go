@@ -80,6 +80,16 @@ func nameOf(t probe.Token) string {
 	return ""
 }
 
+// nameAt returns the name that token i writes, in lower case: with the database that stands before it, else with the
+// database home. isQualified tells whether a database stands before it. The name is empty if the token is no name.
+func nameAt(tokens []probe.Token, i int, home string) (name relation, isQualified bool) {
+	name = relation{database: home, table: strings.ToLower(nameOf(tokens[i]))}
+	if i >= 2 && tokens[i-1].Is(".") && nameOf(tokens[i-2]) != "" {
+		name.database, isQualified = strings.ToLower(nameOf(tokens[i-2])), true
+	}
+	return name, isQualified
+}
+
 // quotedParts matches a name or a text in the definition of a view.
 var quotedParts = regexp.MustCompile("(?s)`[^`]*`|'(?:[^'\\\\]|\\\\.)*'")
 

@@ -153,11 +153,8 @@ func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.
 		return nil, err
 	}
 	tokens, _ := probe.Lex(stmt.Text)
-	for i, t := range tokens {
-		name := relation{database: x.views.home, table: strings.ToLower(nameOf(t))}
-		if i >= 2 && tokens[i-1].Is(".") && nameOf(tokens[i-2]) != "" {
-			name.database = strings.ToLower(nameOf(tokens[i-2]))
-		}
+	for i := range tokens {
+		name, _ := nameAt(tokens, i, x.views.home)
 		if err := x.views.bypass(name); err != nil {
 			return nil, err
 		}
