@@ -270,8 +270,8 @@ func (n *nodeProcess) scrapeReady() (series, bool) {
 // series are metrics by name.
 type series map[string]*dto.MetricFamily
 
-// sum adds up the counters, gauges and untyped numbers with the name. It counts only those metrics of which a label has
-// the value; "" = all.
+// sum adds up the counters, gauges and untyped numbers with the name. A metric counts only if one of its labels has the
+// value; "" = every metric counts.
 func (s series) sum(name, value string) (total float64) {
 	for _, m := range s[name].GetMetric() {
 		if value == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value }) {

@@ -7,8 +7,8 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Outcome is the error by which a handler of items reports an outcome of its own: [FailAfter], [GiveBack], [Suspend],
-// [StoreFor] and [PassTo] make outcomes.
+// Outcome is an error that a handler of items returns to report an outcome of its own. [FailAfter], [GiveBack],
+// [Suspend], [StoreFor] and [PassTo] make outcomes.
 type Outcome struct { //nolint:errname // An outcome of an item, not a fault.
 	op     api.OpOp
 	delay  time.Duration

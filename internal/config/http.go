@@ -175,7 +175,7 @@ func checkOrigin(at settings.Section, origin string) {
 	case origin == "*" || strings.Contains(origin, "*"):
 		at.Fail(CodeOrigin, "an origin with * is not allowed: it would let in pages of every site, or of a whole domain", "name each origin: "+form)
 	case origin == "null":
-		at.Fail(CodeOrigin, "the origin null is not allowed: files and sandboxed pages of anybody have it", form)
+		at.Fail(CodeOrigin, "the origin null is not allowed: every local file and every sandboxed page has this origin", form)
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil:
 		at.Fail(CodeOrigin, fmt.Sprintf("%q is no origin", origin), form)
 	default:

@@ -100,7 +100,7 @@ func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoti
 
 func (h *Handlers) registerSearch(operations huma.API) {
 	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger")
-	search.Description = "For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: the notices of the rule, or " +
+	search.Description = "For operators. The search covers all notices that the ledger keeps, for all subscribers. A page reads at most 20,000 notices: the notices of the rule, or " +
 		"else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has " +
 		"read."
 	huma.Register(operations, search, h.searchNotices)

@@ -43,7 +43,7 @@ var sampleTests = []testCase{
 		noError(t, err)
 		equal(t, want[:1], got)
 	}},
-	{"older deliveries that are not due yet, or that a silence holds back, leave room for those that wait", func(t *testing.T, f *fixture) {
+	{"older deliveries that are not due yet, or that a silence holds back, do not hide the deliveries that wait", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		one := silenced(t, "s_1", "rule=x")
 		noError(t, f.AddSilence(t.Context(), Ann, &one))

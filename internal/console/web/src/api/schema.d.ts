@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * Search the notices of the ledger
-         * @description For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: the notices of the rule, or else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has read.
+         * @description For operators. The search covers all notices that the ledger keeps, for all subscribers. A page reads at most 20,000 notices: the notices of the rule, or else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has read.
          */
         get: operations["search-notices"];
         put?: never;
